@@ -21,9 +21,9 @@ struct block_cache {
         .size = sizeof(type), .lock = OS_MUTEX_INIT \
     }
 
-/* Zeroed, or NULL if out of memory. */
+/* A zeroed block for the caller; NULL if out of memory. */
 void *block_cache_take(struct block_cache *cache);
-/* NULL is allowed. */
+/* Takes over a block, and frees it if the cache is full. NULL is allowed. */
 void block_cache_give(struct block_cache *cache, void *memory);
 
 #endif

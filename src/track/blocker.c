@@ -18,7 +18,8 @@ static bool lets_pass(const struct queue_record *queue)
            !context_has(queue->context, QUIRK_RUSTICL_QUEUE_ORDER);
 }
 
-/* Commands of other queues run after all earlier ones. */
+/* The order of a command as it is in this queue: if its commands cannot overtake a blocked one, each comes after all
+ * earlier ones. */
 static unsigned queue_order(const struct queue_record *queue, unsigned order)
 {
     return lets_pass(queue) ? order : ORDER_AFTER_ALL | ORDER_BEFORE_ALL;
@@ -125,7 +126,7 @@ static void ask_for_precedence_locked(struct queue_record *queue)
 }
 
 /* One try; `waited`: it is not the first. False: a thread that has entered the queue may be about to wait for its
- * commands. */
+ * commands. `*followed`: false if there is no memory to track the command. */
 static bool try_begin(cl_command_queue handle, unsigned order, cl_uint count, const cl_event *wait, bool named,
                       bool waited, bool may_wait, struct blocker **blocker, bool *followed)
 {

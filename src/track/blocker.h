@@ -23,11 +23,12 @@ enum blocking_order {
     ORDER_ALONE = 0,      /* it waits for its wait list, and nothing waits for it */
     ORDER_AFTER_ALL = 1,  /* it runs after everything enqueued before it */
     ORDER_BEFORE_ALL = 2, /* everything enqueued later runs after it */
-    /* with the others: the calling thread may have entered the queue (queue_enter), so blocker_begin must not wait
-     * until no thread has */
+    /* added to the others: the calling thread may have entered the queue itself (queue_enter), so blocker_begin waits
+     * only briefly until no thread has */
     ORDER_ENTERED = 4
 };
 
+/* The number of pending user events, gates included. */
 extern atomic_uint blockers_pending;
 
 /* Whether a user event is pending: if not, nothing is blocked. */
@@ -63,8 +64,9 @@ void blocker_end(struct blocker *blocker, cl_int status, cl_event event);
  * depend on it in an out-of-order queue. In an in-order queue they depend on the earlier ones anyway. With PoCL each is tracked: PoCL
  * 3.1 ends the process if a command fails whose event nobody has. */
 bool queue_follows(const struct queue_record *queue, unsigned order, bool named);
-/* For a command with this order relative to the others. False: it must run after a blocked command of the queue. Otherwise blocked commands
- * that other threads enqueue there wait until queue_leave, and so run after what the caller enqueues. Wait for nothing in between. */
+/* Call this before the driver gets a command with this order relative to the others. False: it must run after a blocked
+ * command of the queue. True: until queue_leave, blocked commands that other threads enqueue there have to wait, and so
+ * come after what the caller enqueues. Wait for nothing in between. */
 bool queue_enter(struct queue_record *queue, unsigned order);
 void queue_leave(struct queue_record *queue);
 /* Whether the command of an event is blocked. */

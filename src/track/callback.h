@@ -25,8 +25,8 @@ void callback_leave(struct callback_entry *entry);
 struct event_record *callback_record(cl_event event);
 /* Whether the calling thread is in a callback, where it must not wait for any command. */
 bool callback_runs_here(void);
-/* The same, if the thread may be one of the driver's, which runs the commands that the program's call would wait for, or if a command
- * ends only after the function that runs here. */
+/* Whether commands may be unable to end until the calling thread returns: it is in a callback and may be one of the
+ * driver's threads, which run the commands, or it is in a function that is part of a command. */
 bool callback_runs_commands(void);
 /* Whether the calling thread is in a callback that reports the end of `event`, and with which status. The driver must
  * not be queried about that event: rusticl 22.3 runs callbacks with it locked. */

@@ -25,12 +25,13 @@ struct event_record {
 
 /* Makes `event` report a command of `type` in `queue`. Takes over `first`. */
 void event_track(cl_event event, cl_command_type type, const struct queue_record *queue, cl_event first);
-/* Creates the event of a command that has already failed with the negative status `failure`. */
+/* Creates the event of a command that has already failed with the negative status `failure`, with one reference for the
+ * caller. */
 cl_int event_make_failed(const char *call, cl_command_type type, struct queue_record *queue, cl_int failure,
                          cl_event *event);
 /* What one of cld3d's events reports where the driver reports `status`. */
 cl_int event_reported(const struct event_record *event, cl_int status);
-/* The event of a command that has failed, though the driver may report its end. */
+/* Notes that the command of one of cld3d's events has failed, though the driver may report that it is complete. */
 void event_fail(cl_event event);
 /* Whether the event belongs to a context with interop whose driver has the quirk. False for NULL. */
 bool event_context_has(cl_event event, enum quirk quirk);

@@ -27,6 +27,7 @@ struct enqueueing {
     bool unobserved;
 };
 
+/* Makes the structure an empty list; what it contains is not freed. */
 void event_list_open(struct event_list *list);
 /* Reserves space for `more` events. False: out of memory, and the list is unchanged. */
 bool event_list_reserve(struct event_list *list, cl_uint more);

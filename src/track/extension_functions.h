@@ -4,8 +4,9 @@
 
 #include "track/track.h"
 
-/* Our replacement for `function`, which the driver of `platform` (NULL: not known) gives by this name: it sets a pointer as a kernel's
- * argument, or creates a queue. NULL: for others, or there are too many platforms; the program gets the driver's. */
+/* cld3d's replacement for `function`, which the driver of `platform` (NULL: unknown) has by this name: it sets a
+ * pointer as a kernel's argument, or creates a queue. NULL for other names, or if there are too many platforms: the
+ * program gets the driver's. */
 next_function extension_function(cl_platform_id platform, const char *name, void *function);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* All zero: empty. `list` is freed by the owner. */
+/* All zero: empty. The owner frees `list` with `free`. */
 struct handle_set {
     void **list;
     unsigned count, capacity;

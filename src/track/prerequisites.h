@@ -20,9 +20,9 @@ struct prerequisites *prerequisites_note(const struct queue_record *queue, bool 
 void prerequisites_free(struct prerequisites *prerequisites);
 /* Drops the completed ones, and frees the list if none is left: then the result is NULL. NULL is allowed. */
 struct prerequisites *prerequisites_trim(struct prerequisites *prerequisites);
-/* Waits until they have ended, except those that are blocked themselves. *patience: the remaining milliseconds; a
- * command may wait for the caller in ways that are not known. Returns whether a thread of the driver may be at work on one even so, for
- * a moment that the caller waits. */
+/* Waits until they have ended, except those that are blocked themselves; but only as long as `*patience`, in
+ * milliseconds, which it reduces: a command may wait for the caller in ways that are not known. True: a thread of the
+ * driver may still be at work on one, so the caller waits a moment longer. */
 bool prerequisites_let_end(const struct prerequisites *prerequisites, unsigned *patience);
 
 #endif

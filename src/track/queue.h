@@ -16,8 +16,8 @@ struct context_record;
 /* A queue that the driver has created for the application in `call`, which may fail for lack of memory: then the queue
  * is released, and `errcode_ret` (NULL is allowed) gets the code. `handle` may be NULL. */
 cl_command_queue queue_followed(const char *call, cl_context context, cl_command_queue handle, cl_int *errcode_ret);
-/* A queue of cld3d's own. Unlike clReleaseCommandQueue, own_queue_put delivers no callbacks of the application first.
- * NULL is allowed. */
+/* A queue of cld3d's own; NULL on failure, with the driver's code in `*status` (`status` may be NULL). Unlike
+ * clReleaseCommandQueue, own_queue_put delivers no callbacks of the application first. It accepts NULL. */
 cl_command_queue own_queue_make(cl_context context, cl_device_id device, cl_command_queue_properties properties,
                                 cl_int *status);
 void own_queue_put(cl_command_queue queue);
@@ -96,8 +96,10 @@ void queue_keep_order(cl_command_queue queue);
 /* Whether an event has been set to an error: commands behind it may fail, and with NVIDIA's driver those behind them in
  * their queues. Never reset. Set before the driver learns of the error. */
 extern atomic_bool events_failed;
-/* Number of deferred commands that have yet to do something: while there are any, no queue is waited for there. */
+/* The number of deferred commands that have yet to do something: while there are any, queue_keep_order waits for no
+ * queue. */
 extern atomic_uint queue_deferred;
+/* Whether the driver loses the queue's order when a command fails (QUIRK_POCL_ORDER). */
 bool queue_loses_order(const struct queue_record *queue);
 /* An event is about to be set to an error: notes for which queues that may make untracked commands fail. */
 void queues_lose_unseen(cl_event event);
@@ -108,8 +110,9 @@ void queues_lose_unseen(cl_event event);
 void queue_note_thread(struct queue_record *queue);
 /* Other threads may enqueue commands in these queues from now on, unseen; handles that are no queues do nothing. */
 void queues_note_several_threads(cl_uint count, const cl_command_queue *handles);
-/* Instead of enqueueing a marker, a thread may wait until its queue is empty, if no other thread uses the queue: queue_end_emptying must
- * follow. False: other threads may use it, a user event may block it, commands may fail, or the driver gains nothing by it. */
+/* Whether the calling thread may wait until its queue is empty, instead of enqueueing a marker: then queue_end_emptying
+ * must follow. False: other threads may use the queue, a user event may block it, commands may fail, or the driver
+ * gains nothing by it. */
 bool queue_begin_emptying(struct queue_record *queue);
 /* Waits until the queue is empty, for the program's call `call`; then other threads may use the queue again. Returns the
  * driver's code. */

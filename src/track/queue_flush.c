@@ -52,7 +52,8 @@ cl_int queue_insist(cl_int(CL_API_CALL *call)(cl_command_queue), cl_command_queu
 
 static atomic_uint finishers; /* threads between queue_begin_finish and queue_end_finish */
 
-/* The queue that this thread finishes; only compared. A blocking command on an emulated image flushes it before it waits in the driver. */
+/* The queue that the calling thread finishes; only compared. The thread itself may flush it: a blocking command on an
+ * emulated image does so before it waits in the driver. */
 static _Thread_local const struct queue_record *finishing_here;
 
 /* `in_callback`: the driver may have called this thread back while it holds the queue's lock. */

@@ -33,7 +33,7 @@ enum reap_moment {
 
 enum { REAP_MARKERS = 4 };
 
-/* One pass through the list, or some of them. */
+/* One call of reap, with one or more passes through the lists, or of reap_one_kind. */
 struct reap {
     enum reap_moment moment;
     cl_context context; /* for REAP_CONTEXT: the context that is released; NULL: any */

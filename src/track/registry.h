@@ -81,10 +81,12 @@ void record_release(void *record);
 bool registry_app_retain(enum record_kind kind, const void *handle);
 void registry_app_release(enum record_kind kind, const void *handle);
 
-/* Like registry_app_release, but the registry keeps a weak reference. Its destructor calls registry_leave, except for contexts: those
- * can be found again without any reference, and their destructor frees only what the next reference can do without. */
+/* Like registry_app_release, but the registry keeps a weak reference. True: this was the application's last reference.
+ * The record's destructor calls registry_leave. That of a context does not: a context can be found again without any
+ * reference, and its destructor frees only what the next reference can do without. */
 bool registry_app_weaken(enum record_kind kind, const void *handle);
-/* The application has again a reference to a weak record. False: there is no such record, or it is not weak. */
+/* The application has a reference to a weak record again, which is no longer weak. False: there is no such record, or
+ * it is not weak. */
 bool registry_revive(enum record_kind kind, const void *handle);
 /* Whether the application has no reference to a record that something else still holds. */
 bool registry_is_weak(const struct record *record);

@@ -5,9 +5,9 @@
  *
  * `share` implements the extensions: contexts, objects, ownership. `formats` emulates image formats that a device lacks
  * in wider ones. `emulate` provides what the OpenCL below lacks; it has no table of its own, but fills slots of `next`
- * (emulate/emulate.h). `next` is the OpenCL below (next/next.h). A tier calls the tier
- * below. Two files of `share` also use their own table: a deprecated function calls the one that replaces it
- * (deprecated.c), and a query by name returns the function that the program would call (functions.c). */
+ * (emulate/emulate.h). `next` is the OpenCL below (next/next.h). A tier calls the tier below. Three files also use the
+ * table of `share` itself: a deprecated function calls the one that replaces it (deprecated.c), and a query by name
+ * returns the function that the program would call (functions.c, extension_functions.c). */
 #ifndef CLD3D_TRACK_TIERS_H
 #define CLD3D_TRACK_TIERS_H
 
@@ -21,7 +21,7 @@ static inline const cl_icd_dispatch *tier_share(void)
     return &tier_share_table;
 }
 
-/* The tier below the extension, for everything above it. */
+/* The tier below `share`, for src/share/, src/transport/ and src/track/. */
 static inline const cl_icd_dispatch *below(void)
 {
     return &tier_formats_table;

@@ -80,7 +80,8 @@ static void set_failed_locked(const struct blocker *blocker, const struct blocke
         atomic_store(&event->failed, by != NULL);
 }
 
-/* Counts the commands found as failures of their queues. */
+/* Counts the commands that are `stuck` as failures of their queues, and marks as failed those that have the user event,
+ * or a failed command, in their wait lists. */
 static void note_failures_locked(const struct blocker *user)
 {
     for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after) {
@@ -91,7 +92,7 @@ static void note_failures_locked(const struct blocker *user)
     }
 }
 
-/* Reverts this when the driver has refused to set the event. */
+/* Reverts set_failed_locked for the commands of a user event that the driver has refused to set. */
 static void take_back_failures_locked(const struct blocker *user)
 {
     for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after)
