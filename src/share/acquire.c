@@ -216,8 +216,8 @@ static cl_int acquire_objects(struct command *c)
 
 /* ---- release ---- */
 
-/* OpenCL's part: the reads of the objects that must be copied. Without any, one marker for the wait list and the commands before. Neither,
- * if *emptying: queue_end_emptying must follow. */
+/* OpenCL's part: the reads of the objects that must be copied. If there are none, one marker for the wait list and the
+ * commands before; or no command at all, if `*emptying`: then queue_end_emptying must follow. */
 static cl_int enqueue_reads(const struct command *c, cl_uint moving, struct event_list *reads, bool *emptying)
 {
     const struct enqueueing to = {c->queue->head.handle, c->wait_count, c->wait, reads, false, false};

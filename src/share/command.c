@@ -340,7 +340,7 @@ bool command_d3d_take(const struct command *c, cl_uint end)
     return done;
 }
 
-/* The moves keep the objects of each transport adjacent in both parts, because they were adjacent before. */
+/* The objects of each transport stay adjacent in both parts, because they were adjacent before and keep their order. */
 cl_uint command_sort_written(struct command *c)
 {
     const bool known = writes_known();

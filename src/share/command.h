@@ -30,9 +30,10 @@ struct command {
 /* Checks the arguments of a call in the order of the specification; command_end must follow in either case. */
 cl_int command_begin(struct command *command, cl_command_queue queue, cl_uint count, const cl_mem *objects);
 void command_end(struct command *command);
-/* Call this right before the driver gets the part of the command that has this order relative to the others of its queue. Other threads
- * may be enqueueing: the part is tracked if a user event blocks it now; otherwise no blocked command is enqueued before it until
- * command_leave. Wait for nothing in between. Fails only with CL_OUT_OF_HOST_MEMORY. */
+/* Call this right before the driver gets the part of the command that has this order relative to the others of its
+ * queue. Other threads may be enqueueing: the part is tracked if a user event blocks it now; otherwise no blocked
+ * command is enqueued before it until command_leave. Wait for nothing in between. Fails only with
+ * CL_OUT_OF_HOST_MEMORY. */
 cl_int command_enter(struct command *command, unsigned order);
 void command_leave(struct command *command);
 /* With CL_SUCCESS the blocked part of the command was enqueued, with `event`; otherwise nothing was. */
@@ -69,7 +70,7 @@ bool command_d3d_give(const struct command *command);
  * failure. */
 cl_int command_cl_take(const struct command *command, const struct enqueueing *to);
 cl_int command_cl_give(const struct command *command, cl_uint end, const struct enqueueing *to);
-/* A command that does nothing, in the same way: for objects that need none. */
+/* A marker behind the wait list, in the same way: for a command whose objects need no other. */
 cl_int command_marker(const struct command *command, const struct enqueueing *to);
 /* OpenCL keeps the first `end` objects, whose release has failed. */
 void command_cl_keep(const struct command *command, cl_uint end);
@@ -84,7 +85,8 @@ cl_uint command_sort_written(struct command *command);
 /* Passes the command's last event to the application, or releases it. */
 void command_publish(struct command *command, cl_event event);
 
-/* Makes later commands of an out-of-order queue run after everything in it. *passed gets an event, for event_put; NULL: none is needed. */
+/* Makes later commands of an out-of-order queue run after everything in it. `*passed` gets an event, which the caller
+ * puts; NULL: no barrier was needed. */
 cl_int command_barrier(const struct command *command, cl_event *passed);
 
 /* The process ends with PoCL if a command fails at the moment when a command that it waits for ends (QUIRK_POCL_FAILURE_RACE).

@@ -1,8 +1,9 @@
 /* Command buffers (cl_khr_command_buffer): cld3d knows what their commands use, so enqueuing a command buffer is
  * checked and tracked like any other command.
  *
- * Programs obtain the extension's functions by name. cld3d replaces those that create, retain, release and enqueue a
- * command buffer, and those that record commands on memory objects (command_record.c). All others are the driver's. */
+ * Programs obtain the extension's functions by name. cld3d replaces those that create, remap, retain, release and
+ * enqueue a command buffer, and those that record commands on memory objects (command_record.c). All others are the
+ * driver's. */
 #ifndef CLD3D_SHARE_COMMAND_BUFFER_H
 #define CLD3D_SHARE_COMMAND_BUFFER_H
 
@@ -83,7 +84,7 @@ struct command_buffer {
 /* The record of a command buffer, retained; NULL: the handle is invalid, which is logged as INVALID_COMMAND_BUFFER. */
 struct command_buffer *command_buffer_get(const char *call, command_buffer_handle handle);
 
-/* Reserves space for `count` more uses. */
+/* Reserves space for `count` more uses. False: out of memory. */
 bool command_buffer_reserve(struct command_buffer *buffer, cl_uint count);
 /* Notes that recorded commands use an object. Space is reserved, unless another thread has used it up; if there is no
  * memory then, the command buffer can no longer be enqueued. */

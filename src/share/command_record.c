@@ -78,8 +78,8 @@ static cl_int end_objects(struct recording *r, cl_int status, cl_uint count, con
 #define SYNC_PARAMETERS cl_uint sync_count, const cl_uint *syncs, cl_uint *sync, void *mutable_handle
 #define SYNC_ARGUMENTS sync_count, syncs, sync, mutable_handle
 
-/* A recording function: the parameters and arguments after the queue (and the properties), the number of objects, the
- * objects that it changes, and the objects. */
+/* A recording function: the parameters and arguments after the queue (and the properties), the number of objects, a bit
+ * for each one that the command changes, and the objects. */
 #define RECORD(function_name, number, parameters, arguments, count, writes, ...)                                       \
     static cl_int CL_API_CALL NAME(function_name)(                                                                     \
         command_buffer_handle handle, cl_command_queue queue PROPERTIES_PARAMETER, UNPACK parameters, SYNC_PARAMETERS) \

@@ -8,7 +8,9 @@
 
 /* Whether the list has properties that cld3d handles. All others are left to the driver, including their errors. */
 bool context_properties_ours(const cl_context_properties *properties);
-/* Fills the record from its list, and `driver`, which is at least as large, with the properties for the driver. */
+/* Fills the record from its list, and writes the properties for the driver to `driver`, which has at least as many
+ * entries. An error code if a property is invalid; the record has the devices that were opened before, and releases
+ * them. */
 cl_int context_properties_read(const char *call, struct sharing_context *context, cl_context_properties *driver);
 
 /* ---- records (context.c) ---- */

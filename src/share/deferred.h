@@ -70,8 +70,8 @@ cl_int defer(struct command *command, enum deferred_kind kind);
 bool deferred_writes_to(const struct command *command);
 
 /* For an acquire that fails after some of its commands were enqueued: these use the transports' memory, and may wait
- * for a user event that the caller sets later. Their events go to `before`. Created in advance, because memory may be
- * short then: NULL if out of memory. Put it if it was not needed. */
+ * for a user event that the caller sets later. Their events go to its `waits`. Created in advance, because memory may
+ * be short then: NULL if out of memory. Put it if it was not needed. */
 struct deferred *deferred_undo_prepare(const struct command *command);
 /* Undoes the acquire when those events have ended; for the application the objects are idle. */
 void deferred_undo_begin(struct deferred *undo);

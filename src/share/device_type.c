@@ -18,7 +18,7 @@ cl_device_type device_type_meant(cl_device_type type)
     const cl_device_type others = type & ~(cl_device_type)(CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU);
     if (type & CL_DEVICE_TYPE_GPU)
         return others | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU;
-    /* Only CPUs were requested, and none is shown: use a type that no device has. */
+    /* Only CPUs were requested, and none is shown: use a type that hardly any device has. */
     return others || !type ? others : CL_DEVICE_TYPE_CUSTOM;
 }
 

@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MATCH_OWN is that of a platform, never of a device, so that none of other platforms are kept. */
+/* MATCH_OWN is the match of a platform, never that of a single device: if it is the best one, no device of another
+ * platform is kept. */
 enum match { MATCH_NONE, MATCH_VENDOR, MATCH_PART, MATCH_PCI, MATCH_NAME, MATCH_LUID, MATCH_UUID, MATCH_OWN };
 
 /* The reasons, in the order of MATCH_..., for display. */

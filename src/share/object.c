@@ -31,8 +31,8 @@ static bool await(const struct upload *upload)
     return false;
 }
 
-/* Waits for the end of a transfer, unless the caller may have to unblock the queue, or is in a callback. Whether it has
- * ended. */
+/* Waits for the end of a transfer, unless the caller may have to unblock the queue, or is in a callback. False: it has
+ * not ended. */
 static bool ends(const struct upload *upload)
 {
     if (is_over(upload))

@@ -15,7 +15,7 @@ void passthrough_from_all(void);
 bool passthrough_platform(cl_platform_id platform);
 /* Whether such a platform's driver lists the extension of an API. */
 bool passthrough_shares(cl_platform_id platform, const struct d3d_api *api);
-/* The same for the platform of a device, a context or a queue; false for invalid handles. */
+/* As passthrough_platform, for the platform of a device, a context or a queue; false for invalid handles. */
 bool passthrough_device(cl_device_id device);
 bool passthrough_context(cl_context context);
 bool passthrough_queue(cl_command_queue queue);
@@ -25,7 +25,8 @@ bool passthrough_memory(cl_mem memory);
 bool passthrough_new_context(const cl_context_properties *properties, cl_uint device_count,
                              const cl_device_id *devices);
 
-/* The driver's functions, called instead of cld3d's. CL_INVALID_OPERATION if the driver lacks the function. */
+/* The driver's functions, called instead of cld3d's. If the driver lacks one, the code is CL_INVALID_OPERATION, and
+ * nothing is created. */
 cl_int passthrough_get_device_ids(const char *call, cl_platform_id platform, cl_uint source, void *object, cl_uint set,
                                   cl_uint capacity, cl_device_id *devices, cl_uint *found);
 cl_int passthrough_get_media_device_ids(const char *call, cl_platform_id platform, cl_uint count, const cl_uint *types,

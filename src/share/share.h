@@ -35,12 +35,12 @@ struct sharing_context {
     struct context_record base;
     cl_context_properties *properties; /* as given by the application, with the 0 at the end */
     size_t property_count;             /* entries, including the 0 */
-    bool user_sync;
-    unsigned interop_count; /* 0: no interop was requested */
+    bool user_sync;                    /* CL_CONTEXT_INTEROP_USER_SYNC; only logged */
+    unsigned interop_count;            /* 0: no interop was requested */
     struct {
         const struct d3d_api *api;
         void *device; /* one reference until the application's last reference to the context is dropped, then none */
-        const void *identity;
+        const void *identity; /* its IUnknown; compared only */
     } interop[INTEROP_MAX];
     bool devices_held;    /* guarded by registry_lock */
     bool gone;            /* the driver's context is gone, and the record is out of the registry; guarded likewise */
@@ -86,9 +86,9 @@ struct object_record {
      * requires the parent to be acquired */
     struct object_record *parent;
     struct transfer *transfer; /* owned; NULL for a child */
-    struct claim *claim;
-    cl_uint index;  /* the subresource or plane argument, as given */
-    void *given[2]; /* the resource, and its shared handle if it has one, as given: the result of a query */
+    struct claim *claim;       /* owned; NULL: none is needed, or the application has released the object */
+    cl_uint index;             /* the subresource or plane argument, as given */
+    void *given[2];            /* the resource, and its shared handle if it has one, as given: the result of a query */
     cl_mem_flags flags;
 
     struct reaped reaped; /* when it is no longer needed */
@@ -115,6 +115,8 @@ struct object_request {
     cl_uint index; /* subresource or plane; 0 for a buffer */
     void *shared_handle;
 };
+/* Creates a shared object, with one reference for the application; NULL on failure. `errcode_ret`, which may be NULL,
+ * gets the extension's code, which has been logged. */
 cl_mem object_create(const struct object_request *request, cl_context context, cl_int *errcode_ret);
 /* The object that decides whether a memory object may be used: itself or its parent. */
 struct object_record *object_root(struct object_record *object);
@@ -133,6 +135,7 @@ void upload_put(struct upload *upload);
 
 /* ---- acquire and release (acquire.c, deferred.c) ---- */
 
+/* clEnqueueAcquire...KHR and clEnqueueRelease...KHR of the API, with their error codes. */
 cl_int share_acquire(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                      cl_uint wait_count, const cl_event *wait, cl_event *event);
 cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
@@ -147,6 +150,8 @@ void deferred_await_ends(void);
 
 /* ---- device queries (device.c) and the functions by name (functions.c) ---- */
 
+/* clGetDeviceIDsFrom...KHR of the API: at most `count` devices are written to `devices`, and `*found` gets the number
+ * of all. */
 cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, cl_uint source, void *object,
                             cl_uint set, cl_uint count, cl_device_id *devices, cl_uint *found);
 /* The same for media adapters: `types` and `adapters` have `adapter_count` entries. */
@@ -162,8 +167,8 @@ cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context
  * Logs nothing. */
 cl_int platform_check(cl_platform_id platform);
 bool platform_valid(cl_platform_id platform);
-/* Whether a device can interoperate with Direct3D: it has images and OpenCL 1.2, as far as its driver reports. Not
- * CL_SUCCESS: the driver is short of something. Logs nothing. */
+/* Whether a device can interoperate with Direct3D: it has images and OpenCL 1.2, as far as its driver reports. An error
+ * code: the driver is out of resources, and it is unknown. Logs nothing. */
 cl_int device_sharing(cl_device_id device, bool *shares);
 /* The platforms of the OpenCL below; the caller frees the list. NULL if there are none, or on failure, according to
  * *status. */
@@ -177,7 +182,7 @@ cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *s
 void match_identify(const struct d3d_api *api, void *device, struct d3d_adapter *adapter);
 /* Reduces a list of devices to those preferred for an adapter, and returns their number. If a driver that shares this
  * API itself has a device that matches by more than its vendor, no other driver's device is kept; drivers that share
- * only other APIs do not count. NULL: no API. */
+ * only other APIs do not count. With `api` NULL all drivers count alike. */
 cl_uint match_keep(const struct d3d_api *api, cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter);
 /* How well a device matches an adapter: more is nearer. 0: it is not the adapter's hardware, or another device is nearer. */
 int match_strength(cl_device_id device, const struct d3d_adapter *adapter);
@@ -189,7 +194,8 @@ const char *match_reason(void);
 #define DEVICE_LUID 0x106D
 #define DEVICE_NODE_MASK 0x106E
 
-/* Their result: the driver's, or if it has none the adapter whose preferred device this is. */
+/* Their result: the driver's; if it has none, that of the adapter whose hardware the device is, or else of the first
+ * one whose preferred device it is. */
 cl_int share_get_luid(cl_device_id device, cl_device_info name, size_t capacity, void *to, size_t *size_ret);
 
 /* The type of a device as reported to the application, and the types that the application means when it names one. */
@@ -205,7 +211,7 @@ void device_type_install(cl_icd_dispatch *table);
 /* `own` returns the extensions' own functions by name, NULL for others. */
 void functions_install(cl_icd_dispatch *table, next_function (*own)(const char *name));
 void guard_install(cl_icd_dispatch *table);         /* guard_generated.c */
-void guard_changes_install(cl_icd_dispatch *table); /* of arguments; call after guard_install */
+void guard_changes_install(cl_icd_dispatch *table); /* changes arguments; call after guard_install */
 void deprecated_install(cl_icd_dispatch *table);
 
 #endif

@@ -1,7 +1,6 @@
 /* The extension strings of platforms and devices, plain and with versions.
  *
- * The sizes are computed here: Wine's own for these strings are wrong, and FFmpeg aborts if the size is not strlen +
- * 1. */
+ * The sizes are computed here: Wine's are wrong for these strings, and FFmpeg aborts if a size is not strlen + 1. */
 #include "share/share.h"
 
 #include "log.h"
