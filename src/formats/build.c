@@ -62,7 +62,8 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices,
                                         const char *options, void(CL_CALLBACK *pfn_notify)(cl_program, void *),
                                         void *user_data)
 {
-    /* Otherwise the application was notified: PoCL 3.1 calls back even if it refuses the options at once. */
+    /* With a notify function there is no second build: PoCL 3.1 notifies the application even if it refuses the options
+     * at once. */
     const bool again = !pfn_notify;
     struct context_record *context = with_interop(program);
     const bool asks = context && (again || !context_has(context, QUIRK_NVIDIA_ARGUMENT_INFO));

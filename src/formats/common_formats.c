@@ -86,7 +86,7 @@ static void intersect(struct format_list *list, const struct format_list *other)
     list->count = kept;
 }
 
-/* Asks one device. `first`: its formats are the first ones. */
+/* Asks one device: removes from `common` what it lacks. `first`: fills `common` with what it has. */
 static cl_int ask_device(cl_device_id device, struct common_formats *common, bool first)
 {
     struct format_list own = {.count = 0};

@@ -6,7 +6,7 @@
 
 #include "track/track.h"
 
-enum { FORMATS_MOST = 256 };
+enum { FORMATS_MOST = 256 }; /* more are not seen */
 struct format_list {
     cl_image_format formats[FORMATS_MOST];
     cl_uint count;

@@ -24,7 +24,7 @@ struct image_record {
     size_t extent[3];            /* in the units of regions: width; height or layers; depth or layers */
     cl_mem_flags flags;          /* as given; 0 is replaced by CL_MEM_READ_WRITE */
     void *host;                  /* of CL_MEM_USE_HOST_PTR, otherwise NULL */
-    size_t host_row, host_slice; /* its pitches */
+    size_t host_row, host_slice; /* pitches in bytes of the memory that the application gave */
     cl_image_desc desc;          /* as given */
 
     /* Guarded by registry_lock. */
@@ -61,9 +61,9 @@ cl_int image_storage_of(cl_context context, const cl_image_format *format, cl_me
 cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                          const cl_image_desc *desc, void *memory, cl_int *status);
 
-/* Notes that an image is unquantized from the command on that is now enqueued, or no longer. An unquantized image is noted before
- * the driver gets the command and again after it: a requantizing command may come before the command in the driver's
- * queue. */
+/* Notes that an image is unquantized from the command on that is now enqueued, or no longer. An unquantized image is
+ * noted before the driver gets the command and again after it: a requantizing command may come before the command in
+ * the driver's queue. image_written returns `written` of the record. */
 void image_set_unquantized(struct image_record *image, bool unquantized);
 bool image_is_unquantized(struct image_record *image);
 unsigned image_written(struct image_record *image);
@@ -121,9 +121,9 @@ static inline cl_int image_outcome(cl_bool blocking, cl_int status, cl_event don
     return blocking && done && event_status(done) < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : status;
 }
 
-/* Enqueues copies: the texels of a region, in the declared format and tightly packed, go into `narrow` / from it into
- * the image. `first` (may be NULL) and `done` get events, owned by the caller. On failure no event is returned. `wide` is a buffer of
- * image_wide_buffer, which is taken over; NULL: one is made. */
+/* Both enqueue copies: the first puts the texels of a region, in the declared format and tightly packed, into `narrow`;
+ * the second puts them from there into the image. `first` (may be NULL) and `done` get events, owned by the caller; on
+ * failure no event is returned. `wide` is a buffer of image_wide_buffer, which is taken over; NULL: one is made. */
 cl_int image_to_narrow(const struct image_part *part, cl_mem narrow, cl_event *first, cl_event *done);
 cl_int image_from_narrow(const struct image_part *part, cl_mem narrow, cl_mem wide, cl_event *done);
 /* Gives up a command some of whose steps are already enqueued behind the part's wait list, which is the application's. `last` is the
@@ -136,7 +136,8 @@ void image_give_up(const struct image_part *part, cl_event last);
 cl_int image_move(cl_mem image, bool stored, bool write, const size_t *origin, const size_t *region,
                   const struct mapped_surface *rows, const struct enqueueing *to);
 
-/* A buffer for `bytes` in the image's context; one for the texels of a region in the declared format, or in the stored one. */
+/* Creates a buffer in the image's context, for the caller to release: for `bytes`, or for the texels of a region in the
+ * declared format, or in the stored one. NULL on failure, with `*status` set and logged. */
 cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status);
 cl_mem image_narrow_buffer(const struct image_record *image, const size_t *region, cl_int *status);
 cl_mem image_wide_buffer(const struct image_record *image, const size_t *region, cl_int *status);

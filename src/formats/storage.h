@@ -42,7 +42,8 @@ cl_int storage_list(const struct context_record *context, cl_mem_flags flags, cl
 struct converter *converter_get(struct context_record *context, cl_image_format declared, cl_image_format stored,
                                 cl_int *status);
 
-/* Enqueues the conversion of `texels` texels, from tightly packed `from` to tightly packed `to`. */
+/* Enqueues the conversion of `texels` texels, from tightly packed `from` to tightly packed `to`. `*done` gets the
+ * event, owned by the caller. An error is logged. */
 cl_int converter_enqueue(struct converter *converter, bool widen, cl_command_queue queue, cl_mem from, cl_mem to,
                          size_t texels, cl_uint wait_count, const cl_event *wait, cl_event *done);
 
@@ -63,7 +64,8 @@ extern enum texels_processor { TEXELS_OWN, TEXELS_ANY, TEXELS_MOVES_STRINGS } te
 /* Frees the converters of a context. */
 void converters_destroy(struct converter *first);
 
-/* Converts a fill colour (float4, int4 or uint4, as clEnqueueFillImage takes) to the one for the storage format. */
+/* Converts a fill colour (float4, int4 or uint4, 16 bytes, as clEnqueueFillImage takes) to `changed`, the one for the
+ * storage format. */
 void storage_fill_color(cl_image_format declared, const void *color, void *changed);
 
 #endif

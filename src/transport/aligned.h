@@ -10,6 +10,7 @@ struct aligned_memory {
     void (*give_back)(void *allocation); /* NULL if there is none */
 };
 
+/* Memory of `size` bytes, for aligned_memory_free; `bytes` is NULL if out of memory. */
 struct aligned_memory aligned_memory_make(size_t size, size_t alignment);
 /* Sets everything to NULL. */
 void aligned_memory_free(struct aligned_memory *memory);

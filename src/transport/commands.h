@@ -1,4 +1,4 @@
-/* OpenCL operations shared by several transports. */
+/* OpenCL operations shared by several transports. They log nothing. */
 #ifndef CLD3D_TRANSPORT_COMMANDS_H
 #define CLD3D_TRANSPORT_COMMANDS_H
 
@@ -17,7 +17,8 @@ cl_int commands_marker(const struct enqueueing *to);
  * queue, where a marker would wait for everything before it. None if they are unobserved. */
 cl_int commands_placeholder(const struct enqueueing *to, cl_uint count, struct transfer *const *transfers);
 
-/* The same, but no command uses the objects: a driver may wait in a call with imported memory until everything before has ended. */
+/* The same without a use of the objects: a driver may wait, in the call of a command that uses imported memory, until
+ * everything before it has ended. */
 cl_int commands_placeholder_apart(const struct enqueueing *to);
 
 /* Whether anything other than the caller, who has this many references, uses a memory object. Commands of a driver that

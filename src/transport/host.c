@@ -133,8 +133,9 @@ static cl_int move_buffer(struct staged *staged, bool take, const struct mapped_
     return status;
 }
 
-/* From the host's rows into the memory object (`take`), or back. Rows that the host has converted, or will, hold the texels of the
- * driver's image. OpenCL wants the slice pitch of a 3D image to be whole rows, Direct3D promises no such thing: then slice by slice. */
+/* Moves the host's rows into the memory object (`take`), or its texels into the rows. If the host converts the rows,
+ * they hold the texels of the driver's image. OpenCL requires a slice pitch of whole rows, and Direct3D does not: then
+ * slice by slice. */
 static cl_int move(struct staged *staged, bool take, const struct mapped_surface *rows, const struct enqueueing *to)
 {
     const struct surface_desc *desc = &staged->base.surface.desc;

@@ -21,10 +21,11 @@
 
 /* What a context keeps. */
 struct state {
-    struct staging_pool pool; /* the first member: staged.c knows it alone */
+    struct staging_pool pool; /* for its next objects */
     atomic_size_t alignment;  /* what the devices require, once it is known that all compute in host memory; else 0 */
     atomic_bool moves;        /* a staging copy has not stayed in its place: no later object lies in one */
-    /* Of the context's device, by kind. It has one: no other API stands beside one whose staging copies are asked about. */
+    /* By kind of surface. One entry for each is enough: only Direct3D 10 and 11 are asked, whose contexts have a single
+     * device. */
     _Atomic enum place { NOT_TRIED, STAYS, MOVES } places[SURFACE_IMAGE_3D + 1];
 };
 
@@ -65,7 +66,8 @@ static void close_state(void *state)
 
 /* ---- the place of a staging copy ---- */
 
-/* Whether staging copies of the surface's kind stay in their place. Found out once, but by each of the threads that ask first. */
+/* Whether staging copies of the surface's kind stay in their place. Found out once, or by each of several threads that
+ * ask first at the same time. */
 static bool stays(struct state *state, const struct surface *surface)
 {
     static const char *const kinds[] = {"buffers", "2D images", "3D images"};
@@ -119,7 +121,8 @@ static bool fits(const struct in_place *t, size_t alignment)
            (place->slice_pitch % place->row_pitch == 0 && place->slice_pitch >= place->row_pitch * desc->height);
 }
 
-/* What fails here says nothing of the object: it has rows of ours then, and a staging copy with its first acquire. */
+/* Whether the object lies in its staging copy. A failure here is no failure of the object: it then lies in rows of
+ * cld3d's, and gets a staging copy with its first acquire. */
 static bool be_direct(struct in_place *t, size_t alignment)
 {
     struct staged *staged = &t->staged;

@@ -27,6 +27,7 @@ struct pinning {
     size_t bytes, most;     /* of all memory that is not freed yet, and its limit */
 };
 
+/* Finds the device and the limit; nothing is pinned yet. `context` is not retained. */
 void pinning_open(struct pinning *pinning, cl_context context);
 /* Releases what would keep the context alive. Memory that is not freed yet remains valid; no more is created. */
 void pinning_close(struct pinning *pinning);

@@ -52,14 +52,16 @@ void staged_plan(struct staged *staged, const struct converter *converter, struc
 size_t staged_row_bytes(const struct staged *staged);
 size_t staged_bytes(const struct staged *staged);
 
-/* Obtains the staging copy with `place` and `rows`, unless there is one: from the pool, if possible; or newly created,
- * without rows. Ends the object's loan. */
+/* Both obtain the staging copy, unless there is one: the first only from the pool, with `place` and `rows`; the second
+ * creates one, without rows, if the pool has none. False: there is none. They end the object's loan. */
 bool staged_take_pooled(struct staged *staged);
 bool staged_need_copy(struct staged *staged);
-/* Obtains only the rows. */
+/* Obtains only the rows. False: out of memory. */
 bool staged_need_rows(struct staged *staged);
 /* Returns everything to the pool, or frees it. Nothing may be mapped. */
 void staged_drop(struct staged *staged);
+/* Maps the staging copy (`write`: see staging_ops.map). False: Direct3D has failed, which `failed` records.
+ * staged_unmap does nothing if nothing is mapped. */
 bool staged_map(struct staged *staged, bool write);
 void staged_unmap(struct staged *staged);
 

@@ -18,18 +18,19 @@ void transports_log_costs(struct transports *transports);
 /* Call this after the last transfer of the context was destroyed; also closes. NULL is allowed. */
 void transports_free(struct transports *transports);
 
-/* Creates a transfer with the first transport that can share the surface. Sets `state` of the request. If none can, an
- * OpenCL error code, logged: that of the last one. */
+/* Creates a transfer with the first transport that can share the surface. The request's `state` is ignored: each
+ * transport gets its own. If none can share it, an OpenCL error code, logged: that of the last one. */
 cl_int transports_create(struct transports *transports, const struct transfer_request *request, struct transfer **made);
 
 /* The value of CL_CONTEXT_D3D11_PREFER_SHARED_RESOURCES_KHR and its equivalents: whether a transport of the context
  * works better with shareable resources. */
 bool transports_prefer_shared(const struct transports *transports, const struct d3d_api *api);
 
-/* For display: the transports that may be used, in the order in which they are tried. */
+/* For display: the transports that may be used, in the order in which they are tried. The text lives as long as the
+ * process. */
 const char *transports_report(void);
 /* The transport and method of the object that the calling thread created last, and why no earlier transport accepted
- * it; empty: it has created none. */
+ * it; empty: it has created none. The text lives until the thread creates another object or ends. */
 const char *transports_last_method(void);
 
 #endif

@@ -65,7 +65,7 @@ static inline const struct surface *vulkan_shared(const struct vulkan_object *ob
 
 /* ---- vulkan_place.c: checks that images match their surfaces ---- */
 
-/* Finds out where a surface is. */
+/* Finds out where a surface is. False: `why`, of VULKAN_WHY bytes, gives the reason. */
 bool vulkan_locate(const struct vulkan_side *side, const struct surface *surface, struct vulkan_location *at,
                    char *why);
 /* Whether it is where it was found; updates what else may have changed. */
@@ -104,13 +104,15 @@ cl_int vulkan_status(cl_int status);
 
 /* Creates a copy, and imports it. Nothing is left behind on failure. */
 cl_int vulkan_import_gpu_copy(struct vulkan_object *object, const struct transfer_request *request, char *why);
-/* For the objects of the list that have copies and have not moved: copies to the copies and waits, or, with `back`, queues the copies
- * to the images. */
+/* For the objects of the list that have copies and have not moved: copies the images to their copies and waits; or,
+ * with `back`, queues the copies to the images. False: one has failed. */
 bool vulkan_move_gpu_copy(const struct handover *handover, bool back);
 void vulkan_drop_gpu_copy(struct vulkan_object *object);
 
 /* ---- vulkan_mapped.c: over host-visible memory ---- */
 
+/* CL_SUCCESS: the memory object was created over the mapped memory, which the Vulkan side holds (`held`). After a
+ * failure the memory may be held, too. */
 cl_int vulkan_over_mapped(struct vulkan_object *object, const struct transfer_request *request, char *why);
 
 /* ---- vulkan_outlive.c: transport.outlive ---- */
