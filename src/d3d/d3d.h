@@ -63,8 +63,8 @@ enum describe_status {
     DESCRIBE_BAD_FORMAT
 };
 
-/* Whether a pointer that the application gives can be called as a COM object. The core checks it before any operation.
- */
+/* Whether a pointer that the application gives can be called as a COM object. The core checks it before any
+ * operation. */
 static inline bool d3d_is_object(const void *pointer)
 {
     return os_has_function(pointer, 0);
@@ -139,7 +139,8 @@ extern const struct d3d_api d3d9_intel_api, d3d9ex_intel_api, dxva_intel_api;
 extern const struct d3d_api *const d3d_apis[];
 extern const unsigned d3d_api_count;
 
-/* The adapters of the system, at most `capacity`, in DXGI's order; loads DXGI. */
+/* Writes the adapters of the system, at most `capacity`, in DXGI's order, and returns their number. Loads DXGI;
+ * natively it lists only those of a DXGI that the program has loaded. */
 unsigned dxgi_list(struct d3d_adapter *adapters, unsigned capacity);
 
 #endif

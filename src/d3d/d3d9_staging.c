@@ -23,9 +23,9 @@ static _Thread_local struct {
     uint32_t height;
 } at_work;
 
-/* A device whose surfaces one thread uses exclusively. While a surface is locked, other locks fail, so cld3d's own
- * threads must take turns. A thread has at most one claim, and while it has one it holds nothing that another owner of
- * a claim could wait for. */
+/* A device whose surfaces one thread uses exclusively. While a surface is locked, other locks fail, so the threads that
+ * are in calls of cld3d take turns. A thread has at most one claim, and while it has one it holds nothing that another
+ * owner of a claim could wait for. */
 struct claim {
     const IDirect3DDevice9 *device;
     struct claim *after;

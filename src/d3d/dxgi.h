@@ -33,8 +33,8 @@ bool dxgi_software(const struct d3d_adapter *adapter);
 /* Turns on protection against use from several threads, if the device supports it. */
 void dxgi_protect(void *device);
 
-/* Enters the device's critical section: the result is for dxgi_unlock, and may be NULL. If protection is off, the application lets
- * only one thread at a time use the device. Also staging_ops.enter and leave for both. */
+/* Enters the device's critical section: the result, which may be NULL, is for dxgi_unlock. If protection is off, the
+ * application lets only one thread at a time use the device. Also staging_ops.enter and leave for both. */
 void *dxgi_lock(void *device);
 void dxgi_unlock(void *section);
 
@@ -64,7 +64,7 @@ uint32_t dxgi_staging_height(const struct surface_desc *desc);
 struct mapped_surface dxgi_mapped_plane(const struct surface_desc *desc, void *data, size_t row_pitch,
                                         size_t depth_pitch);
 
-/* Copies all bytes of a level (all planes of a planar one) between two mappings of the same size. */
+/* Copies all bytes of a level (all planes of a planar one) between two mappings of the same size; pitches in bytes. */
 void dxgi_copy_level(const struct surface_desc *desc, void *to, size_t to_row, size_t to_depth, const void *from,
                      size_t from_row, size_t from_depth);
 

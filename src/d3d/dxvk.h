@@ -9,9 +9,9 @@
 bool native_refuse(char *why, size_t why_size, const char *reason);
 
 /* The VkImage of a texture of Direct3D 10 or 11 (IDXGIVkInteropSurface), or of a surface or texture of Direct3D 9
- * (ID3D9VkInteropTexture). DXVK 2.6 has no image for resources that only the CPU maps, and must not be asked for one. 0
- * if it is not DXVK's. `layout` is the VkImageLayout that the image has while DXVK does not use it. `device` is the resource's: DXVK is
- * asked with its lock in Direct3D 10 and 11. */
+ * (ID3D9VkInteropTexture); 0 if it is not DXVK's. DXVK 2.6 has no image for resources that only the CPU maps, and must
+ * not be asked for one. `layout` is the VkImageLayout that the image has while DXVK does not use it. `device` is the
+ * resource's: in Direct3D 10 and 11 DXVK is asked with the lock of that device. */
 uint64_t dxvk_image(void *device, void *resource, uint32_t *layout);
 
 /* The family of the queue that a device submits to (IDXGIVkInteropDevice, ID3D9VkInteropDevice). False: not a DXVK
@@ -27,8 +27,8 @@ bool dxvk_flush_deferred(void *device, void *resource, uint32_t level, uint32_t 
  * False: not a DXVK device. */
 bool dxvk_submit(void *device);
 
-/* The device address of a buffer of Direct3D 10 or 11 (ID3D11VkExtDevice1), which does not move from then on. 0: DXVK
- * does not report it; it does so if the Vulkan driver is NVIDIA's. */
+/* The device address of a buffer of Direct3D 10 or 11 (ID3D11VkExtDevice1), which does not move from then on, and its
+ * size in bytes. 0: DXVK does not report it; it does so if the Vulkan driver is NVIDIA's. */
 uint64_t dxvk_buffer_address(void *device, void *buffer, uint64_t *size);
 
 /* Waits for an event query: polls `reached` until its result is positive (true) or negative (false). */

@@ -140,8 +140,8 @@ const struct format_row *format_last_plane(const struct format_row *row)
     return row + (row->planes - 1 - row->plane);
 }
 
-/* Wine makes other sizes too. With Direct3D 10 and 11 the planes do not fit together in them, and with Direct3D 9 there is no memory for
- * the last rows of chroma. */
+/* Wine also creates surfaces of odd sizes. Their planes do not fit together with Direct3D 10 and 11, and with Direct3D
+ * 9 there is no memory for the last rows of chroma. */
 bool format_cuts_chroma(const struct format_row *row, uint32_t width, uint32_t height)
 {
     const struct format_row *last = format_last_plane(row);

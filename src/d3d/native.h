@@ -8,7 +8,8 @@
 
 #include "d3d/d3d.h"
 
-/* With texels of four bytes that is the smallest image which the Vulkan layer exports by default (CLD3D_VULKAN_SMALLEST). */
+/* With texels of four bytes this is the smallest image that the Vulkan layer exports by default
+ * (CLD3D_VULKAN_SMALLEST). */
 enum { PROBE_SIZE = 128 };
 
 /* Where a surface currently is. */
@@ -43,14 +44,14 @@ struct native_ops {
     bool (*alive)(const struct surface *surface);
 
     /* For a surface that cannot be shared itself: a resource of that surface's size, with one level and one slice, that
-     * can. Fills `copy`. The copies are queued; `copy_back` also submits them, and
-     * returns false if Direct3D fails. NULL: not supported. */
+     * can. Fills `copy`, whose `resource` has one reference for the caller. The copies are queued; `copy_back` also
+     * submits them. False: it is not possible, or Direct3D fails. NULL: not supported. */
     bool (*make_copy)(const struct surface *surface, struct surface *copy);
     bool (*copy_from)(const struct surface *surface, const struct surface *copy);
     bool (*copy_back)(const struct surface *surface, const struct surface *copy);
 
-    /* An image of the device with PROBE_SIZE x PROBE_SIZE texels, used to identify its Vulkan device: its handle, and the resource to
-     * release. NULL if there is none. */
+    /* An image of the device with PROBE_SIZE x PROBE_SIZE texels, used to identify its Vulkan device: its handle, and
+     * the resource for the caller to release. NULL if there is none. */
     void *(*make_probe)(void *device, uint64_t *image);
 };
 

@@ -21,7 +21,8 @@ static inline bool mapped_alike(const struct mapped_surface *a, const struct map
 }
 
 struct staging_ops {
-    /* Creates the staging copy, of the subresource's size, readable and writable by the CPU; and destroys it. */
+    /* Creates the staging copy, of the subresource's size, readable and writable by the CPU; and destroys it. False: it
+     * cannot be created. */
     bool (*stage)(struct surface *surface);
     void (*unstage)(struct surface *surface);
     /* Whether the staging copy can be used for any resource of the device with the same description. NULL: always. */
@@ -32,8 +33,8 @@ struct staging_ops {
     bool (*stays)(void *device, enum surface_kind kind);
     /* The mapping may be the surface itself, mapped only while rows are copied. Then `stays` is not called, and may be NULL. */
     bool maps_briefly;
-    /* Whether what is mapped of a surface stays so while other planes of the resource are mapped, and the others' stores do not
-     * touch it. NULL: no. */
+    /* Whether what is mapped of a surface stays mapped while other planes of the resource are mapped, and the stores of
+     * those do not touch it. NULL: no. */
     bool (*planes_map_together)(const struct surface *surface);
     /* Called around the fetches and maps of one command, or around its stores: work that planes of one surface have in
      * common is done once. `end` returns false if Direct3D failed; then nothing in between counts. NULL: not needed. */
