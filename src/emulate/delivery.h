@@ -38,11 +38,12 @@ enum { THREAD_REST_MS = 500, RETRY_MS = 16 };
 struct watch {
     unsigned (*poll)(void);
     struct watch *after;
-    unsigned long long due;
+    unsigned long long due; /* of the next poll, if it is wanted: os_nanoseconds in milliseconds */
     bool listed, wanted;
 };
 
-/* `watch` must live forever. False: the thread cannot be created. For calls with no lock held, unless after delivery_ready. */
+/* Requests a poll in a millisecond, unless one is due sooner. `watch` must live forever. False: the thread cannot be
+ * created. For calls with no lock held, unless after delivery_ready. */
 bool watch_start(struct watch *watch);
 
 /* Waits briefly for the thread to end, unless something needs polling. */

@@ -181,6 +181,8 @@ static void sweep_locked(struct callback_queue *list)
     }
 }
 
+/* Called with the lock, which is released while the driver is queried. If another thread is in the list, that one goes
+ * through it again. */
 static void sweep(struct callback_queue *list)
 {
     list->again = true;
@@ -214,6 +216,7 @@ static struct waiter *first_for_end(const struct callback_queue *list)
 
 bool (*event_wait_is_held)(cl_event event);
 
+/* Called with the lock, which is released meanwhile. */
 static void wait_for_end(struct callback_queue *list, struct waiter *waiter)
 {
     waiter->references++;
@@ -326,7 +329,8 @@ static struct callback_queue *find_lane_locked(cl_command_queue queue, bool orde
     return list;
 }
 
-/* An event may outlive its queue, which the driver then must not be asked about. */
+/* Whether the queue is in order. False for one that the application no longer holds, about which the driver must not be
+ * asked: an event may outlive its queue. */
 static bool in_order(cl_command_queue queue)
 {
     cl_command_queue_properties properties = 0;

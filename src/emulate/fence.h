@@ -8,7 +8,8 @@
 struct fence;
 
 /* Whether the driver below counts queued commands in an object's reference count. Tested once per platform, with
- * cld3d's own command in its own queue. */
+ * cld3d's own command in its own queue. False if that fails, too: the next call tries again. From the first call on the
+ * ends of released queues are recorded, for fences; those of queues released earlier are missed. */
 bool fence_counted_below(cl_context context);
 
 /* Creates a fence behind all commands that are in the context's queues now. NULL if out of memory: try again later. The
@@ -18,8 +19,8 @@ struct fence *fence_make(cl_context context);
 bool fence_passed(struct fence *fence);
 void fence_free(struct fence *fence);
 
-/* Tracks a queue that a function of an extension has created; NULL is allowed. If there is no memory, releases it, gives
- * the code and returns NULL. */
+/* Tracks a queue that a function of an extension has created, and returns it; NULL is allowed. If there is no memory,
+ * releases it, stores the code in `errcode_ret` (may be NULL) and returns NULL. */
 cl_command_queue fence_follow(cl_command_queue handle, cl_context context, cl_int *errcode_ret);
 
 /* Whether a handle is a queue that the application holds or, with `as_context`, the context of one, which the queue

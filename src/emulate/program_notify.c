@@ -92,7 +92,8 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
     return finish(notice, program, status, CL_COMPILE_PROGRAM_FAILURE);
 }
 
-/* Wine 8, which cannot link, returns an arbitrary address together with its error. */
+/* Wine 8, which cannot link, returns an arbitrary address together with its error. A failed link also gives a program,
+ * which has the log. */
 static cl_program link(cl_context context, cl_uint num_devices, const cl_device_id *device_list, const char *options,
                        cl_uint num_input_programs, const cl_program *input_programs, void *user_data, cl_int *status)
 {

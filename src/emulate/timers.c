@@ -125,7 +125,7 @@ static cl_int CL_API_CALL get_device_and_host_timer(cl_device_id device, cl_ulon
     return CL_SUCCESS;
 }
 
-/* For a platform whose devices have no timers it is the resolution of cld3d's clock. */
+/* For a platform whose devices have no timers, the resolution of the host's timer is that of cld3d's clock. */
 static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info param_name,
                                             size_t param_value_size, void *param_value, size_t *param_value_size_ret)
 {

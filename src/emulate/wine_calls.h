@@ -1,6 +1,7 @@
-/* Calls of Wine's opencl.dll in which the driver crashes. Wine ends the call and returns the exception's code as the OpenCL error;
- * a function that creates an object returns an undefined handle and sets no error. The program gets CL_OUT_OF_RESOURCES and no handle;
- * from a query, a retain or a release it gets the code of an invalid handle, which is the most likely cause. */
+/* Calls of Wine's opencl.dll in which the driver crashes. Wine ends the call and returns the exception's code as the
+ * OpenCL error; a function that creates an object returns an undefined handle and sets no error. The program gets
+ * CL_OUT_OF_RESOURCES and no handle; from a query, a retain or a release it gets the code of an invalid handle, which
+ * is the most likely cause. */
 #ifndef CLD3D_EMULATE_WINE_CALLS_H
 #define CLD3D_EMULATE_WINE_CALLS_H
 
