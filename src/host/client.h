@@ -14,16 +14,17 @@ void client_join(void);
 /* Whether a companion is connected. */
 bool client_joined(void);
 
-/* The result, for display. */
+/* What client_join has found, for display. The text lives as long as the process. */
 const char *client_report(void);
 
-/* Sends one request, which is no call; 0 if it fails. While a companion is connected, a request fails only if the host crashes in it. */
+/* Sends one request other than CHANNEL_CALL, and returns its result; 0 if it fails. While a companion is connected, a
+ * request fails only if the host crashes in it. */
 uint64_t client_ask(enum channel_action action, unsigned count, const uint64_t *arguments);
 /* The same for a request whose only argument is a name: CHANNEL_FIND, CHANNEL_VULKAN. */
 uint64_t client_find(enum channel_action action, const char *name);
 
-/* Calls a host function. Integers among the arguments are extended to 64 bits. Bit i of `wide`: argument i has 64 bits
- * for the function too, where others have 32. */
+/* Calls a host function, and returns its result, or 0 if the host crashes. Integers among the arguments are extended to
+ * 64 bits. Bit i of `wide`: argument i has 64 bits for the function too, where others have 32. */
 uint64_t client_call(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide);
 /* The same for a function that returns a cl_int. Returns CL_OUT_OF_RESOURCES if the request fails. */
 cl_int client_status(uint64_t address, unsigned count, const uint64_t *arguments, unsigned wide);

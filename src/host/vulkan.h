@@ -62,8 +62,8 @@ struct vulkan_side {
     /* A subresource of it; `aspect` is a VkImageAspectFlagBits: colour or a plane. The image must be linear. */
     uint64_t (*find_place)(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found,
                            char *why);
-    /* The buffer that contains `size` or more bytes from `address` on, in the memory that `found->memory` names, or in any if that is 0:
-     * another device may have such addresses too. */
+    /* The buffer that contains `size` or more bytes from `address` on. `found->memory` is set by the caller: the memory
+     * in which to look, or 0 for any, because another device may have such addresses too. */
     uint64_t (*find_buffer)(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why);
     /* A new opaque file descriptor of the memory of the found image or buffer. The caller closes it with `close`, or
      * passes it to an import that succeeds. */

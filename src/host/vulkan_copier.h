@@ -23,12 +23,15 @@ struct vulkan_queue *vulkan_copier_queue(struct vulkan_device *device, uint32_t 
 /* Whether the image of a move has contents. */
 bool vulkan_has_contents(const struct vulkan_move *move, char *why);
 
-/* Begins a list of commands. Waits until the thread is the only one that has the copier, and until the list before has
- * ended. vulkan_copier_end or vulkan_copier_abandon must follow, whatever the result is. */
+/* Begins a list of commands. Waits until no other thread has the copier, and until the list before has ended.
+ * vulkan_copier_end or vulkan_copier_abandon must follow, whatever the result is. */
 VkResult vulkan_copier_begin(struct vulkan_device *device, uint32_t family);
-/* Keeps the image and its memory until the list has ended. False: it has already been destroyed. */
+/* Keeps the image with this `serial` (VULKAN_ANY_SERIAL: with any) and its memory until the list has ended. False: it
+ * has already been destroyed. */
 bool vulkan_copier_uses(const struct vulkan_device *device, VkImage used, uint64_t serial, char *why);
+/* Adds the barrier to the list. */
 void vulkan_copier_change(const struct vulkan_device *device, const struct vulkan_change *change);
+/* Submits the list to the queue, without waiting. */
 VkResult vulkan_copier_run(struct vulkan_device *device, struct vulkan_queue *queue);
 /* Gives up the copier; first waits for the commands if requested and if `result` is VK_SUCCESS. Returns whether all
  * succeeded; `what` names the list in the message. */

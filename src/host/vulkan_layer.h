@@ -160,7 +160,7 @@ struct vulkan_device {
     bool marks_buffers;       /* ... and whether these buffers are declared to the driver */
     VkDeviceSize granularity; /* bufferImageGranularity */
     uint64_t smallest;        /* bytes of the smallest image that is made exportable */
-    unsigned busy;            /* threads that are freeing memory or copies of the device of the device */
+    unsigned busy;            /* threads that are freeing memory or copies of the device */
     struct vulkan_answer answers[VULKAN_ANSWERS];
     PFN_vkSetDeviceLoaderData set_loader_data; /* for the layer's own command buffers */
     struct vulkan_queue queues[VULKAN_QUEUES];
@@ -266,7 +266,8 @@ struct vulkan_copy_record {
 /* All with the lock held. */
 void vulkan_record_add_locked(struct vulkan_record *record);
 void vulkan_record_remove_locked(struct vulkan_record *record);
-/* Of one device, or, with NULL, of any; `*several` then says whether more than one device has such a handle. */
+/* The record of a handle, or NULL. `device`: the handle's; NULL: any, and `*several` (may be NULL) then says whether
+ * more than one device has such a handle. */
 void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle,
                                 bool *several);
 /* The handle of some record of the kind that is the device's, or 0. */
@@ -284,9 +285,11 @@ void vulkan_note_place(enum vulkan_kind kind, const struct vulkan_device *device
 
 /* ---- memory (vulkan_memory.c) ---- */
 
-/* The host address of the first byte of the memory, or NULL. The caller must hold the memory. */
+/* The host address of the first byte of the memory, or NULL: the host cannot see it, or the program has mapped it in
+ * another way. The caller must hold the memory. */
 void *vulkan_memory_base(struct vulkan_memory_record *memory);
-/* Adds and drops a hold; the second frees memory that its owner has already freed. */
+/* Adds and drops a hold. The first returns NULL if the program has freed the memory, or there is none; the second then
+ * frees it with the last hold. */
 struct vulkan_memory_record *vulkan_memory_hold(uint64_t name);
 void vulkan_memory_put(struct vulkan_memory_record *memory);
 /* The memory's device is destroyed: memory without holds loses its identifier and its record, and true is returned.

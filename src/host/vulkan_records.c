@@ -82,7 +82,8 @@ void vulkan_instance_remove(struct vulkan_instance *instance)
     os_unlock(&vulkan_lock);
 }
 
-/* Replaces the entry with the key `from`, or with NULL uses a free entry, for `to`; NULL frees the entry. */
+/* Gives the entry with the key `from` (NULL: a free one) to the device `to`; with NULL the entry becomes free. Does
+ * nothing if there is no such entry. */
 static void replace_quick_locked(void *from, struct vulkan_device *to)
 {
     int i = 0;
