@@ -124,6 +124,10 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, siz
     const cl_int status = below->clGetEventInfo(event, name, room, to, size_ret);
     if (status == CL_SUCCESS && name == CL_EVENT_COMMAND_EXECUTION_STATUS && to)
         memcpy(&seen, to, sizeof(seen));
+    if (seen == CL_QUEUED && getenv(BELOW_SUBMITS)) {
+        seen = CL_SUBMITTED;
+        memcpy(to, &seen, sizeof(seen));
+    }
     if (seen > CL_COMPLETE)
         be_held(BELOW_HOLD_QUERY);
     return status;

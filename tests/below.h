@@ -78,6 +78,9 @@ enum { BELOW_GATES = 2 };
 /* A variable: while it is set, two of three clFinish are refused, the first ones too. As "all" each is. */
 #define BELOW_NO_FINISH "CLD3D_TEST_BELOW_NO_FINISH"
 
+/* A variable: while it is set, each command is submitted as soon as it is enqueued. */
+#define BELOW_SUBMITS "CLD3D_TEST_BELOW_SUBMITS"
+
 /* A variable: while it is set, the failure of a user event takes 50 ms longer. */
 #define BELOW_AT_WORK "CLD3D_TEST_BELOW_AT_WORK"
 

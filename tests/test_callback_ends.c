@@ -181,6 +181,41 @@ static void ends_of_all_kinds(void)
     }
 }
 
+#ifdef _WIN32
+/* A context that the application has released, and obtains again from its queue: it is never released again, and ends with
+ * the queue. The same for a program and its kernel. */
+static void ends_of_queried(void)
+{
+    struct base base;
+    cl_context context = NULL;
+    cl_program program = NULL;
+    cl_int status = 1;
+    if (!open_base(&base, 0))
+        return;
+    atomic_store(&journal.count, 0);
+    cl_program made = make_program(&base, "kernel void f(global int *p) { p[0] = 1; }");
+    CHECK_INT(clBuildProgram(made, 1, &base.device, "", NULL, NULL), CL_SUCCESS);
+    cl_kernel kernel = clCreateKernel(made, "f", &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clReleaseProgram(made), CL_SUCCESS);
+    CHECK_INT(clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL), CL_SUCCESS);
+    CHECK_INT(clSetProgramReleaseCallback(program, on_program, &base), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(base.context), CL_SUCCESS);
+    CHECK_INT(clGetCommandQueueInfo(base.queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS);
+    CHECK_INT(clSetContextDestructorCallback(context, on_context, &base), CL_SUCCESS);
+    pause_ms(50);
+    CHECK_INT(atomic_load(&journal.count), 0);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    wait_until(&journal.count, 1);
+    CHECK(journal.entries[0].object == program);
+    pause_ms(50);
+    CHECK_INT(atomic_load(&journal.count), 1);
+    CHECK_INT(clReleaseCommandQueue(base.queue), CL_SUCCESS);
+    wait_until(&journal.count, 2);
+    CHECK(journal.entries[1].object == context);
+}
+#endif
+
 /* ---- a lock of the application's ---- */
 
 /* A lock that the program holds while it enqueues, and that its callback takes. */
@@ -869,6 +904,9 @@ static const struct tap_test tests[] = {
     {"callbacks: clBuildProgram", builds},
     {"callbacks: clCompileProgram and clLinkProgram", compiles_and_links},
     {"callbacks: the end of a memory object", memory_ends},
+#ifdef _WIN32
+    {"callbacks: the ends of objects that queries have given", ends_of_queried},
+#endif
     {"callbacks: ends before the context's release returns", ends_of_all_kinds},
     {"callbacks: the end of a memory object after its queue's", memory_ends_after_queue},
     {"callbacks: a lock held around a release and taken in a callback", lock_around_a_release_d3d11},

@@ -126,6 +126,47 @@ static void submitted_user_event(void)
     close_base(&base);
 }
 
+static void CL_CALLBACK count_up(cl_event event, cl_int status, void *data)
+{
+    (void)event;
+    (void)status;
+    atomic_fetch_add((atomic_uint *)data, 1);
+}
+
+/* A command may be submitted while many before it in its queue have not ended. */
+static void submitted_behind_many(void)
+{
+    enum { BEFORE = 100 };
+    static atomic_uint ended, submitted;
+    cl_event events[BEFORE + 1];
+    struct base base;
+    if (!open_base(&base, 0))
+        return;
+    atomic_store(&ended, 0);
+    atomic_store(&submitted, 0);
+    cl_event gate = user_event(base.context);
+    cl_mem buffer = make_buffer(&base);
+    for (int i = 0; i <= BEFORE; i++) {
+        events[i] = fill(&base, buffer, i ? 0 : 1, i ? NULL : &gate);
+        CHECK_INT(clSetEventCallback(events[i], i < BEFORE ? CL_COMPLETE : CL_SUBMITTED, count_up,
+                                     i < BEFORE ? &ended : &submitted),
+                  CL_SUCCESS);
+    }
+    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+    pause_ms(50);
+    if (rig_event_status(events[BEFORE]) <= CL_SUBMITTED) /* as the driver has it */
+        wait_until(&submitted, 1);
+    CHECK_INT(atomic_load(&ended), 0);
+    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    wait_until(&ended, BEFORE);
+    wait_until(&submitted, 1);
+    for (int i = 0; i <= BEFORE; i++)
+        CHECK_INT(clReleaseEvent(events[i]), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    close_base(&base);
+}
+
 /* Over below.c. PoCL alone is at work on events that nobody has. */
 static void nothing_went_early(const struct base *base)
 {
@@ -1251,6 +1292,9 @@ static void last_references(void)
     test_setenv("CLD3D_CALLBACKS", "1");
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "blocking commands beside a wait"), 1);
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "a driver that is short for a moment"), 1);
+    test_setenv(BELOW_SUBMITS, "1");
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "submitted behind many"), 1);
+    test_setenv(BELOW_SUBMITS, NULL);
     test_setenv(BELOW_AT_WORK, "1");
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "commands that fail"), 1);
     CHECK_INT(run_over("CLD3D_TEST_BELOW", "released command that fails"), 1);
@@ -1265,6 +1309,7 @@ static const struct tap_test tests[] = {
     {"callbacks: registered after the end", after_the_end},
     {"callbacks: user events, complete and failed", user_events},
     {"callbacks: a user event is submitted from its creation", submitted_user_event},
+    {"callbacks: a command that is submitted behind many", submitted_behind_many},
     {"callbacks: a command that fails", failed_command},
     {"callbacks: a released command that fails", failed_and_released},
     {"callbacks: ten thousand, in order", ten_thousand},

@@ -360,7 +360,7 @@ def opencl_layers_names_nothing(machine):
     machine.env["OPENCL_LAYERS"] = "/nowhere/libcld3d.so"
 
 
-@breaks("warning other-companion", "warning layer-twice")
+@breaks("warning other-companion", "warning other-companion", "warning layer-twice")
 def another_cld3d_in_opencl_layers(machine):
     machine.put(machine.root / "opt/libcld3d.so", HOST + b"\0cld3d build: version 0.0.1, channel 1\0")
     shutil.copy(machine.companion, machine.root / "opt/same.so")
@@ -411,7 +411,7 @@ def prefix_beyond_ascii(machine):
     machine.prefix.rename(odd)
     machine.prefix = odd
     (odd / "drive_c/windows/system32/opencl.dll").unlink()
-    machine.says = [f" && WINEPREFIX='{odd}' wineboot -u && cld3d-setup install --prefix '{odd}'\n"]
+    machine.says = [f" && WINEPREFIX='{odd}' wineboot -u && {machine.out}/cld3d-setup install --prefix '{odd}'\n"]
 
 
 @breaks("warning prefix-link")
@@ -483,7 +483,7 @@ def link_below_to_a_wine_that_is_gone(machine):
     path = machine.windows / "system32/cld3d/opencl.dll"
     path.unlink()
     path.symlink_to(machine.folder / "files/lib/wine/x86_64-windows/opencl.dll")
-    machine.says = [f"run: rm {path} && cld3d-setup uninstall"]
+    machine.says = [f"run: rm {path} && {machine.out}/cld3d-setup uninstall"]
 
 
 @breaks("error not-installed")
@@ -492,7 +492,7 @@ def link_to_a_wine_that_is_gone(machine):
     path.unlink()
     path.symlink_to(machine.folder / "files/lib/wine/x86_64-windows/opencl.dll")
     shutil.rmtree(machine.windows / "system32/cld3d")
-    machine.says = [f"run: rm {path} && cld3d-setup uninstall"]
+    machine.says = [f"run: rm {path} && {machine.out}/cld3d-setup uninstall"]
 
 
 @breaks("error below-other")
@@ -504,14 +504,14 @@ def opencl_of_another_vendor_below(machine):
 def cld3d_for_64_bits_alone(machine):
     """What install would change."""
     (machine.windows / "syswow64/cld3d/opencl.dll").rename(machine.windows / "syswow64/opencl.dll")
-    machine.says = [f"remedy: run: cld3d-setup install --prefix {machine.prefix}\n"]
+    machine.says = [f"remedy: run: {machine.out}/cld3d-setup install --prefix {machine.prefix}\n"]
 
 
 @breaks("warning no-32-bit")
 def package_of_64_bits_alone(machine):
     cld3d_for_64_bits_alone(machine)
     shutil.rmtree(machine.out / "x32")
-    machine.says = ["remedy: install a package with x32/OpenCL.dll, then run: cld3d-setup install"]
+    machine.says = [f"remedy: install a package with x32/OpenCL.dll, then run: {machine.out}/cld3d-setup install"]
 
 
 @breaks("warning no-32-bit")
@@ -585,6 +585,14 @@ def cld3d_beside_the_program_alone(machine):
     machine.put(machine.program(64).with_name("OpenCL.dll"), machine.dll[64])
     for folder in ("system32", "syswow64"):
         (machine.windows / folder / "cld3d/opencl.dll").rename(machine.windows / folder / "opencl.dll")
+
+
+@breaks("error no-below")
+def cld3d_beside_the_program_of_a_wine_without_opencl(machine):
+    machine.put(machine.program(64).with_name("OpenCL.dll"), machine.dll[64])
+    for path in (machine.windows / "system32").rglob("opencl.dll"):
+        path.unlink()
+    machine.says = ["the cld3d in the program's folder finds no OpenCL to forward calls to"]
 
 
 @breaks("error override-missing")
@@ -684,6 +692,31 @@ def prefix_of_proton(machine):
 def override_for_proton_of_an_earlier_version(machine):
     prefix_of_proton(machine)
     machine.says = ['set the game\'s launch options to WINEDLLOVERRIDES="*opencl=n,b" %command%\n']
+
+
+@breaks()
+def override_without_a_value(machine):
+    """Wine ignores it."""
+    machine.env["WINEDLLOVERRIDES"] = "opencl"
+
+
+@breaks("error override-environment")
+def override_of_the_starred_name(machine):
+    machine.env["WINEDLLOVERRIDES"] = "opencl=n,b;*opencl=n"
+    machine.says = ["WINEDLLOVERRIDES has *opencl=n, "]
+
+
+@breaks("warning override-proton")
+def prefix_of_proton_with_a_slash(machine):
+    prefix_of_proton(machine)
+    machine.prefix = f"{machine.prefix}/."
+
+
+@breaks("warning override-proton")
+def prefix_of_umu(machine):
+    """umu keeps Proton's files in the prefix itself, where pfx is a link to it."""
+    machine.put(machine.prefix / "version", "9.0-203")
+    (machine.prefix / "pfx").symlink_to(machine.prefix)
 
 
 @breaks()
@@ -818,7 +851,7 @@ if os.geteuid() == 0 and shutil.which("setpriv"): # root may write anywhere
 
 def wrong_arguments():
     """Exit status 2, and nothing on the standard output."""
-    for arguments in (["--prefx", "x"], ["--prefix"], ["--root", "/nowhere/at/all"], ["more"]):
+    for arguments in (["--prefx", "x"], ["--prefix"], ["--prefix", ""], ["--program", ""], ["--root", "/nowhere/at/all"], ["more"]):
         done = subprocess.run([SETUP, "doctor", *arguments], capture_output=True, check=False)
         if done.returncode != 2 or done.stdout or not done.stderr:
             yield f"{arguments}: exit status {done.returncode}"

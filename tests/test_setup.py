@@ -231,7 +231,7 @@ def link_to_a_wine_that_is_gone(place):
     place.dll.unlink()
     place.dll.symlink_to(proton)
     got = place.setup("install", status=1)
-    need(f"run: rm {place.dll} && cld3d-setup uninstall" in got, got)
+    need(f"run: rm {place.dll} && {place.script} uninstall" in got, got)
 
 
 def wine_without_opencl(place):
@@ -344,7 +344,7 @@ def library_that_is_read_only(place):
     place.dll.unlink()
     place.dll.write_bytes(data)
     place.dll.chmod(0o444)
-    for path in (place.folder, place.prefix, place.registry, place.windows, *place.windows.glob("sys*"), place.dll):
+    for path in (place.folder, place.prefix, place.registry, place.windows.parent, place.windows, *place.windows.glob("sys*"), place.dll):
         os.chown(path, 65534, 65534)
     command = ["setpriv", "--reuid", "65534", "--clear-groups", place.script, "install", "--prefix", place.prefix]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -457,7 +457,7 @@ def remedies_of_launchers(place):
     game.mkdir()
     (game / "version").write_text("9.0-203")
     flatpak.mkdir(parents=True)
-    for prefix, says, hides in ((place.prefix, f" && WINEPREFIX={place.prefix} wineboot -u && cld3d-setup install", "launcher"),
+    for prefix, says, hides in ((place.prefix, f" && WINEPREFIX={place.prefix} wineboot -u && {place.script} install", "launcher"),
                                 (game / "pfx", f" && rm -f {game}/config_info; then start the game once", "wineboot"),
                                 (flatpak / "prefix", "; then with the launcher's Wine: WINEPREFIX=", "-u &&")):
         if prefix != place.prefix:
@@ -487,7 +487,7 @@ def remedies(place):
     remedies_of_launchers(place)
     if os.geteuid() != 0:
         raise Skip("only root can run it as another user")
-    own = [place.folder, place.prefix, place.registry, *(place.windows / name for name in (".", "system32"))]
+    own = [place.folder, place.prefix, place.registry, *(place.windows / name for name in ("..", ".", "system32"))]
     for path in own:
         os.chown(path, 65534, 65534)
     place.registry.chmod(0o444)
@@ -495,7 +495,7 @@ def remedies(place):
     got = subprocess.run(command, capture_output=True, text=True).stderr
     for path in own:
         os.chown(path, 0, 0)
-    need(f"{place.registry} is read-only" in got and f"chmod u+w {place.registry}" in got, got)
+    need(f"{place.registry} cannot be written" in got and f"chmod u+w {place.registry}" in got, got)
 
 
 def arguments(place):
@@ -615,6 +615,19 @@ def bad_input(place):
     need("is not a Wine prefix" in place.setup("install", prefix=empty, status=1), "an empty folder")
     need(os.listdir(empty) == [], "something was put into the empty folder")
     need("unknown argument" in place.setup("instal", status=1), "a misspelt action")
+    for arguments in (["uninstall", "--prefix", ""], ["run", "--prefix", "", "true"]):
+        done = subprocess.run([place.script, *arguments], capture_output=True, text=True)
+        need(done.returncode == 1 and "--prefix needs a folder" in done.stderr, f"{arguments}: {done.stderr}")
+    done = subprocess.run(["env", "-u", "HOME", "-u", "WINEPREFIX", place.script, "status"], capture_output=True, text=True)
+    need(done.returncode == 1 and "neither WINEPREFIX nor HOME is set" in done.stderr, done.stderr)
+    system = place.prefix / "system.reg"
+    data = system.read_bytes()
+    system.unlink()
+    need("is not a Wine prefix" in place.setup("install", status=1), "a prefix without system.reg")
+    system.write_bytes(data)
+    place.below.write_text("")
+    need("is not a folder" in place.setup("install", status=1), "a file where the folder would be")
+    place.below.unlink()
     place.library.unlink()
     before = place.snapshot()
     need("no library for this prefix" in place.setup("install", status=1), "without the library")

@@ -653,6 +653,63 @@ static void luids(void)
     CHECK_INT(table.clGetDeviceInfo(device(0, 0), DEVICE_LUID, sizeof(luid), luid, NULL), CL_INVALID_VALUE);
 }
 
+/* ---- waits ---- */
+
+/* What the nth wait for an event returns, and what the event's state is then or the code of the query. */
+struct step {
+    cl_int waited, asked, state;
+};
+static const struct step *steps;
+static unsigned waits;
+
+static cl_int CL_API_CALL wait_for_event(cl_uint count, const cl_event *events)
+{
+    (void)count, (void)events;
+    return steps[waits++].waited;
+}
+
+static cl_int CL_API_CALL event_state(cl_event event, cl_event_info name, size_t capacity, void *to, size_t *size_ret)
+{
+    const struct step *step = &steps[waits - 1];
+    (void)event, (void)name;
+    return step->asked == CL_SUCCESS ? give_answer(&step->state, sizeof(step->state), capacity, to, size_ret)
+                                     : step->asked;
+}
+
+/* A driver that cannot wait is asked again as long as the command may run. */
+static void short_waits(void)
+{
+    static const struct {
+        struct step steps[4];
+        unsigned waits;
+        cl_int status, ended;
+    } rows[] = {
+        {{{CL_SUCCESS, CL_SUCCESS, CL_COMPLETE}}, 1, CL_SUCCESS, CL_COMPLETE},
+        {{{CL_OUT_OF_RESOURCES, CL_SUCCESS, CL_RUNNING}, {CL_SUCCESS, CL_SUCCESS, CL_COMPLETE}},
+         2,
+         CL_SUCCESS,
+         CL_COMPLETE},
+        {{{CL_OUT_OF_RESOURCES, CL_SUCCESS, CL_COMPLETE}}, 1, CL_OUT_OF_RESOURCES, CL_COMPLETE},
+        {{{CL_OUT_OF_HOST_MEMORY, CL_OUT_OF_RESOURCES, 0},
+          {CL_SUCCESS, CL_OUT_OF_HOST_MEMORY, 0},
+          {CL_OUT_OF_RESOURCES, CL_SUCCESS, CL_QUEUED},
+          {CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_SUCCESS, -5}},
+         4,
+         CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST,
+         -5},
+        {{{CL_INVALID_EVENT, CL_INVALID_EVENT, 0}}, 1, CL_INVALID_EVENT, CL_QUEUED},
+    };
+    const cl_icd_dispatch driver = {.clWaitForEvents = wait_for_event, .clGetEventInfo = event_state};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cl_int ended = 1;
+        steps = rows[i].steps;
+        waits = 0;
+        CHECK_INT(await_end(&driver, NULL, &ended), rows[i].status);
+        CHECK_INT(ended, rows[i].ended);
+        CHECK_INT(waits, rows[i].waits);
+    }
+}
+
 static const struct tap_test tests[] = {
     {"drivers with Direct3D sharing of their own", own_sharing},
     {"drivers that do not tell", unknown_sharing},
@@ -669,6 +726,7 @@ static const struct tap_test tests[] = {
     {"drivers of their own, and which of them are preferred", own_drivers},
     {"how well a device matches", strengths},
     {"a device's LUID", luids},
+    {"waits of a driver that is short of something", short_waits},
 };
 
 TAP_MAIN(tests)

@@ -44,8 +44,9 @@ static void find_inactive(const struct opencl *cl)
                  cl->beside_unused ? ", and start that program from there" : "");
     else if (cl->beside_unused)
         snprintf(f->remedy, sizeof(f->remedy),
-                 "Wine does not load the OpenCL.dll in this program's folder: set WINEDLLOVERRIDES=opencl=n,b. For all "
-                 "programs of the prefix, run: cld3d-setup install");
+                 "Wine does not load the OpenCL.dll in this program's folder: it must be the %u-bit one, and needs "
+                 "WINEDLLOVERRIDES=opencl=n,b. For all programs of the prefix, run: cld3d-setup install",
+                 (unsigned)sizeof(void *) * 8);
     else
         snprintf(f->remedy, sizeof(f->remedy),
                  "Run: cld3d-setup install. For one program only, copy cld3d's OpenCL.dll into its folder and set "

@@ -1,15 +1,17 @@
 #include "emulate/blocking.h"
 
 #include "next/after_failure.h"
+#include "next/query.h"
 
 /* Waits for a command, and returns its outcome: NVIDIA's driver reports no error from a wait for a failed command. */
 static cl_int outcome(cl_event done)
 {
-    cl_int ended = CL_COMPLETE;
-    cl_int status = underlying.clWaitForEvents(1, &done);
-    if (status == CL_SUCCESS)
-        status = underlying.clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(ended), &ended, NULL);
-    return status == CL_SUCCESS && ended < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : status;
+    cl_int ended;
+    const cl_int status = await_end(&underlying, done, &ended);
+    if (ended == CL_COMPLETE)
+        return CL_SUCCESS;
+    return ended < 0 && (status == CL_SUCCESS || driver_short(status)) ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+                                                                       : status;
 }
 
 /* The same for a command whose event is known to the caller alone; releases the event. */

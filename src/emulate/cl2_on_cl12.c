@@ -120,9 +120,12 @@ static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sample
 static cl_sampler CL_API_CALL check_sampler(cl_context context, const cl_sampler_properties *properties,
                                             cl_int *errcode_ret)
 {
-    if (!properties || !properties[0])
+    cl_int status = CL_OUT_OF_RESOURCES;
+    cl_sampler sampler = underlying.clCreateSamplerWithProperties(context, properties, &status);
+    if (!sampler && (!properties || !properties[0]))
         return create_sampler(context, NULL, errcode_ret);
-    return underlying.clCreateSamplerWithProperties(context, properties, errcode_ret);
+    give_code(errcode_ret, status);
+    return sampler;
 }
 
 /* Refuses all properties: the specification has none that OpenCL 1.2 can express. */

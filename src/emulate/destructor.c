@@ -29,7 +29,7 @@ struct watched {
     enum kind kind;
     void *handle; /* one reference */
     struct destructor *last;
-    bool released;       /* by the application, at least once */
+    bool released;       /* the application has released it, or holds no reference */
     unsigned releasing;  /* threads in a release by the application: the record is kept meanwhile */
     struct fence *begun; /* made in the release that left only cld3d's reference, if commands are not counted */
     struct fence *fence; /* the same, for the watch's thread alone */
@@ -40,7 +40,8 @@ enum { SHORTEST_POLL_MS = 1, LONGEST_POLL_MS = 64 };
 
 static os_mutex lock = OS_MUTEX_INIT;
 static struct watched *all;
-static unsigned leaving; /* objects that are no longer in the list, and whose functions are yet to be called */
+static unsigned leaving;       /* objects that are no longer in the list, and whose functions are yet to be called */
+static atomic_uint unreleased; /* contexts and programs in the list that are not `released` */
 
 static cl_uint references(enum kind kind, void *handle)
 {
@@ -110,7 +111,9 @@ static cl_context context_of(enum kind kind, void *handle)
  * memory is short. */
 static bool is_ours(const struct watched *watched, bool *counted, struct fence **fence)
 {
-    if (references(watched->kind, watched->handle) != 1)
+    if (references(watched->kind, watched->handle) != 1 ||
+        (watched->kind == KIND_CONTEXT &&
+         fence_keeps(watched->handle, true))) /* NVIDIA's driver does not count queues */
         return false;
     cl_context context = context_of(watched->kind, watched->handle);
     if (watched->kind == KIND_MEMORY && !context)
@@ -228,6 +231,43 @@ static void deliver_due(void)
     watches_drain();
 }
 
+static bool may_come_from_query(const struct watched *watched)
+{
+    return watched->kind != KIND_MEMORY && !watched->released;
+}
+
+static void set_released_locked(struct watched *watched)
+{
+    if (may_come_from_query(watched))
+        atomic_fetch_sub(&unreleased, 1);
+    watched->released = true;
+}
+
+/* A context or program that the application has obtained by a query is never released by it. It ends when the last
+ * object goes that has kept it. Called after each release of an object. */
+static void look_at_unreleased(void)
+{
+    bool any = false;
+    if (!atomic_load(&unreleased))
+        return;
+    os_lock(&lock);
+    for (struct watched *watched = all; watched; watched = watched->after) {
+        if (!may_come_from_query(watched))
+            continue;
+        watched->releasing++;
+        os_unlock(&lock);
+        const bool unused = references(watched->kind, watched->handle) == 1;
+        os_lock(&lock);
+        watched->releasing--;
+        if (unused)
+            set_released_locked(watched);
+        any = any || unused;
+    }
+    os_unlock(&lock);
+    if (any)
+        watch_again();
+}
+
 static struct watched *begin_release(enum kind kind, const void *handle)
 {
     os_lock(&lock);
@@ -245,6 +285,8 @@ static cl_int end_release(struct watched *watched, cl_int status)
     if (!watched && atomic_load(&unwatched))
         watch_again();
     if (!watched)
+        look_at_unreleased();
+    if (!watched)
         return status;
     if (status == CL_SUCCESS)
         is_ours(watched, &counted, &begun);
@@ -252,12 +294,14 @@ static cl_int end_release(struct watched *watched, cl_int status)
     struct fence *former = begun ? watched->begun : NULL;
     if (begun)
         watched->begun = begun;
-    watched->released = watched->released || status == CL_SUCCESS;
+    if (status == CL_SUCCESS)
+        set_released_locked(watched);
     watched->releasing--;
     os_unlock(&lock);
     if (former)
         fence_free(former);
     watch_again();
+    look_at_unreleased();
     return status;
 }
 
@@ -266,9 +310,12 @@ static cl_int end_release(struct watched *watched, cl_int status)
 static struct watched *add_locked(enum kind kind, void *handle, struct watched *fresh)
 {
     struct watched **place = find_locked(kind, handle);
-    if (!*place)
-        *place = fresh;
-    return *place;
+    if (*place)
+        return *place;
+    *place = fresh;
+    if (may_come_from_query(fresh))
+        atomic_fetch_add(&unreleased, 1);
+    return fresh;
 }
 
 static cl_int add(const char *call, enum kind kind, void *handle, cl_int invalid, function notify, void *data)
@@ -368,7 +415,8 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
     return end_release(watched, underlying.clReleaseMemObject(memobj));
 }
 
-/* The next in line for these two, set at installation. */
+/* The next in line for these, set at installation. */
+static cl_int(CL_API_CALL *release_kernel_below)(cl_kernel);
 static cl_int(CL_API_CALL *release_context_below)(cl_context);
 static cl_int(CL_API_CALL *release_queue_below)(cl_command_queue);
 
@@ -385,6 +433,7 @@ static cl_int CL_API_CALL release_context(cl_context context)
 static cl_int CL_API_CALL release_queue(cl_command_queue queue)
 {
     const cl_int status = release_queue_below(queue);
+    look_at_unreleased();
     if (!fence_keeps(queue, false))
         deliver_due();
     return status;
@@ -396,11 +445,19 @@ static cl_int CL_API_CALL release_program(cl_program program)
     return end_release(watched, underlying.clReleaseProgram(program));
 }
 
+static cl_int CL_API_CALL release_kernel(cl_kernel kernel)
+{
+    const cl_int status = release_kernel_below(kernel);
+    look_at_unreleased();
+    return status;
+}
+
 void destructor_install(cl_icd_dispatch *table)
 {
     fence_install(table);
     release_context_below = table->clReleaseContext;
     release_queue_below = table->clReleaseCommandQueue;
+    release_kernel_below = table->clReleaseKernel;
     table->clSetMemObjectDestructorCallback = set_mem_object_destructor_callback;
     table->clSetContextDestructorCallback = set_context_destructor_callback;
     table->clSetProgramReleaseCallback = set_program_release_callback;
@@ -411,4 +468,5 @@ void destructor_install(cl_icd_dispatch *table)
     table->clReleaseContext = release_context;
     table->clReleaseCommandQueue = release_queue;
     table->clReleaseProgram = release_program;
+    table->clReleaseKernel = release_kernel;
 }

@@ -14,6 +14,7 @@
 #include "os/os.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef void(CL_CALLBACK *event_function)(cl_event, cl_int, void *);
 
@@ -152,12 +153,13 @@ static void unlink_locked(struct callback_queue *list, struct waiter **place)
  * thread at a time goes through a list, and only this thread removes entries. */
 static void sweep_locked(struct callback_queue *list)
 {
-    unsigned unfinished = 0;
+    unsigned unfinished[CL_SUBMITTED + 1] = {
+        0}; /* of each state: a later command may be submitted before an earlier one ends */
     const struct waiter *restarted_for = NULL;
     struct waiter **place = &list->first;
-    while (*place && (unfinished < WINDOW || !list->ordered)) {
+    while (*place) {
         struct waiter *waiter = *place;
-        if (!list->queue && !waiter->due) {
+        if ((!list->queue && !waiter->due) || (list->ordered && unfinished[waiter->type] >= WINDOW)) {
             place = &waiter->after;
             continue;
         }
@@ -168,11 +170,11 @@ static void sweep_locked(struct callback_queue *list)
         waiter->due = waiter->due || state == CL_QUEUED; /* which a user event never is: the driver did not tell */
         if (state > waiter->type) {
             place = &waiter->after;
-            unfinished++;
-        } else if (list->ordered && unfinished && restarted_for != waiter) {
+            unfinished[waiter->type]++;
+        } else if (list->ordered && unfinished[waiter->type] && restarted_for != waiter) {
             restarted_for = waiter;
             place = &list->first;
-            unfinished = 0;
+            memset(unfinished, 0, sizeof(unfinished));
         } else {
             waiter->status = state < 0 ? state : waiter->type;
             unlink_locked(list, place);
@@ -330,14 +332,16 @@ static struct callback_queue *find_lane_locked(cl_command_queue queue, bool orde
 }
 
 /* Whether the queue is in order. False for one that the application no longer holds, about which the driver must not be
- * asked: an event may outlive its queue. */
+ * asked: an event may outlive its queue, and another thread may release the queue meanwhile. */
 static bool in_order(cl_command_queue queue)
 {
     cl_command_queue_properties properties = 0;
-    return fence_keeps(queue, false) &&
-           underlying.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL) ==
-               CL_SUCCESS &&
-           !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    if (!fence_hold(queue))
+        return false;
+    const cl_int status =
+        underlying.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+    underlying.clReleaseCommandQueue(queue);
+    return status == CL_SUCCESS && !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
 static bool add(struct waiter *waiter, cl_command_queue queue)

@@ -446,6 +446,14 @@ bool fence_keeps(const void *handle, bool as_context)
     return found;
 }
 
+bool fence_hold(cl_command_queue handle)
+{
+    os_lock(&lock);
+    const bool held = handle && *place_locked(handle) && beneath.clRetainCommandQueue(handle) == CL_SUCCESS;
+    os_unlock(&lock);
+    return held;
+}
+
 void fence_install(cl_icd_dispatch *table)
 {
     beneath = *table;

@@ -23,6 +23,7 @@ static void explain(const char *call, cl_int status)
 struct notice {
     struct delivery delivery;
     cl_program program;
+    bool held; /* cld3d has a reference to the program */
     notify_function notify;
     void *data;
 };
@@ -31,7 +32,8 @@ static void run(struct delivery *delivery)
 {
     struct notice *notice = (struct notice *)delivery;
     notice->notify(notice->program, notice->data);
-    underlying.clReleaseProgram(notice->program);
+    if (notice->held)
+        underlying.clReleaseProgram(notice->program);
     free(notice);
 }
 
@@ -39,7 +41,7 @@ static struct notice *prepare(notify_function notify, void *data)
 {
     struct notice *notice = delivery_ready() ? malloc(sizeof(*notice)) : NULL;
     if (notice)
-        *notice = (struct notice){{run, NULL}, NULL, notify, data};
+        *notice = (struct notice){{run, NULL}, NULL, false, notify, data};
     return notice;
 }
 
@@ -51,7 +53,7 @@ static cl_int finish(struct notice *notice, cl_program program, cl_int status, c
         return status; /* no build was started */
     }
     notice->program = program;
-    underlying.clRetainProgram(program);
+    notice->held = underlying.clRetainProgram(program) == CL_SUCCESS;
     deliver(&notice->delivery);
     return CL_SUCCESS;
 }
@@ -111,7 +113,9 @@ static cl_program CL_API_CALL link_program(cl_context context, cl_uint num_devic
     cl_int status = CL_OUT_OF_HOST_MEMORY;
     cl_program program = NULL;
     struct notice *notice = pfn_notify ? prepare(pfn_notify, user_data) : NULL;
-    if (!pfn_notify || notice)
+    if (pfn_notify && !notice)
+        log_refuse("clLinkProgram", status, "no memory or thread to call the notify function");
+    else
         program = link(context, num_devices, device_list, options, num_input_programs, input_programs,
                        pfn_notify ? NULL : user_data, &status);
     if (program && notice)

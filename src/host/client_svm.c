@@ -6,6 +6,7 @@
 
 #include "log.h"
 #include "next/after_failure.h"
+#include "next/query.h"
 #include "os/os.h"
 
 #include <stdlib.h>
@@ -43,11 +44,9 @@ static void drop(struct notice *notice)
 static void over(void *data)
 {
     struct notice *notice = data;
-    cl_int status = CL_OUT_OF_RESOURCES;
-    next.clWaitForEvents(1, &notice->begun);
-    if (next.clGetEventInfo(notice->begun, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL) !=
-            CL_SUCCESS ||
-        status > CL_COMPLETE)
+    cl_int status;
+    await_end(&next, notice->begun, &status);
+    if (status > CL_COMPLETE)
         status = CL_OUT_OF_RESOURCES;
     if (status == CL_COMPLETE)
         notice->notify(notice->queue, notice->count, notice->pointers, notice->data);

@@ -1,11 +1,16 @@
 #define _GNU_SOURCE /* NSIG, sigaltstack, tgkill */
 #include "host/signals.h"
 
+#ifdef __x86_64__
+#include <asm/prctl.h>
+#endif
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,11 +59,28 @@ static bool put(int before, int after)
     return false;
 }
 
+/* Whether the thread's storage is the C library's. In 32-bit code of a 64-bit Wine (the new WoW64) FS points to Windows'
+ * data until Wine's handler has restored it; such a thread is in no wait of a driver. The third word of the C library's
+ * storage is its own address. Nothing here uses the storage. */
+static bool has_own_storage(void)
+{
+#ifdef __x86_64__
+    uintptr_t base = 0;
+    return syscall(SYS_arch_prctl, ARCH_GET_FS, &base) == 0 && base && ((const uintptr_t *)base)[2] == base;
+#else
+    return true;
+#endif
+}
+
 /* Wine's handler exits the thread. If that happened within a wait, glibc would run the cleanup function on stack frames
  * that it does not know, which would end the process or leave the mutex without an owner. Such a thread is asked again
  * until it no longer waits. */
 static void on_quit(int number, siginfo_t *info, void *context)
 {
+    if (!has_own_storage()) {
+        wines[SIGQUIT].sa_sigaction(number, info, context);
+        return;
+    }
     const int kept = errno, thread = gettid();
     if (in_wait() && (put(thread, thread) || put(0, thread))) {
         sem_post(&any_ending);

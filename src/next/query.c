@@ -1,5 +1,7 @@
 #include "next/query.h"
 
+#include "os/os.h"
+
 #include "log.h"
 
 #include <string.h>
@@ -78,4 +80,20 @@ size_t names_filter(cl_name_version *list, size_t count,
         if (keep(list[i].name, strnlen(list[i].name, sizeof(list->name)), data))
             list[kept++] = list[i];
     return kept;
+}
+
+cl_int await_end(const cl_icd_dispatch *table, cl_event event, cl_int *ended)
+{
+    enum { TRIES = 60 * 1000 }; /* of a millisecond at least */
+    cl_int status = CL_OUT_OF_RESOURCES;
+    for (int i = 0; i < TRIES; i++) {
+        *ended = CL_QUEUED;
+        status = table->clWaitForEvents(1, &event);
+        const cl_int asked =
+            table->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(*ended), ended, NULL);
+        if ((asked == CL_SUCCESS && *ended <= CL_COMPLETE) || (!driver_short(status) && !driver_short(asked)))
+            break;
+        os_sleep_shortly();
+    }
+    return status;
 }
