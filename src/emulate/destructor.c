@@ -282,12 +282,12 @@ static cl_int end_release(struct watched *watched, cl_int status)
 {
     bool counted;
     struct fence *begun = NULL;
-    if (!watched && atomic_load(&unwatched))
-        watch_again();
-    if (!watched)
+    if (!watched) {
+        if (atomic_load(&unwatched))
+            watch_again();
         look_at_unreleased();
-    if (!watched)
         return status;
+    }
     if (status == CL_SUCCESS)
         is_ours(watched, &counted, &begun);
     os_lock(&lock);
@@ -310,12 +310,12 @@ static cl_int end_release(struct watched *watched, cl_int status)
 static struct watched *add_locked(enum kind kind, void *handle, struct watched *fresh)
 {
     struct watched **place = find_locked(kind, handle);
-    if (*place)
-        return *place;
-    *place = fresh;
-    if (may_come_from_query(fresh))
+    const bool is_new = !*place;
+    if (is_new)
+        *place = fresh;
+    if (is_new && may_come_from_query(fresh))
         atomic_fetch_add(&unreleased, 1);
-    return fresh;
+    return *place;
 }
 
 static cl_int add(const char *call, enum kind kind, void *handle, cl_int invalid, function notify, void *data)
