@@ -510,16 +510,20 @@ static inline void test_setenv(const char *variable, const char *value)
 }
 #endif
 
+/* What another process has printed. */
+struct child_lines {
+    unsigned passed, failed, plans; /* no plan: it did not come to its end */
+};
+
 /* Runs the cases of this program whose names hold `text` in another process, with a variable of the environment set:
- * what is read once in a process can be tried with several values so. Checks that they passed; tells how many did. The
- * verdict is read from the lines, since Wine changes the exit status at times. */
-__attribute__((warn_unused_result)) static inline unsigned run_again(const char *text, const char *variable,
-                                                                     const char *value)
+ * what is read once in a process can be tried with several values so. The verdict is read from the lines, since Wine
+ * changes the exit status at times. */
+static inline struct child_lines run_child(const char *text, const char *variable, const char *value)
 {
     char path[512], command[1024], line[600];
-    unsigned passed = 0, failed = 0, plans = 0;
+    struct child_lines lines = {0, 0, 0};
     if (!CHECK(test_program(path, sizeof(path))))
-        return 0;
+        return lines;
 #ifdef _WIN32
     snprintf(command, sizeof(command), "\"\"%s\" \"%s\"\"", path, text); /* cmd.exe takes the outer marks off */
 #else
@@ -531,18 +535,26 @@ __attribute__((warn_unused_result)) static inline unsigned run_again(const char 
     test_setenv(variable, before);
     free(before);
     if (!CHECK(child != NULL))
-        return 0;
+        return lines;
     while (fgets(line, sizeof(line), child)) {
-        passed += strncmp(line, "ok ", 3) == 0 && !strstr(line, "# SKIP");
-        failed += strncmp(line, "not ok ", 7) == 0;
-        plans += strncmp(line, "1..", 3) == 0;
+        lines.passed += strncmp(line, "ok ", 3) == 0 && !strstr(line, "# SKIP");
+        lines.failed += strncmp(line, "not ok ", 7) == 0;
+        lines.plans += strncmp(line, "1..", 3) == 0;
         line[strcspn(line, "\r\n")] = '\0';
         printf("#   %s\n", line);
     }
     test_pclose(child);
-    CHECK_INT(failed, 0);
-    CHECK_INT(plans, 1); /* it came to its end */
-    return passed;
+    return lines;
+}
+
+/* The same, and checks that they passed; tells how many did. */
+__attribute__((warn_unused_result)) static inline unsigned run_again(const char *text, const char *variable,
+                                                                     const char *value)
+{
+    const struct child_lines lines = run_child(text, variable, value);
+    CHECK_INT(lines.failed, 0);
+    CHECK_INT(lines.plans, 1);
+    return lines.passed;
 }
 
 /* Whether the host's loader, which takes layers, is there for run_over. Else the case is skipped. */

@@ -203,12 +203,12 @@ static void ends_of_queried(void)
     CHECK_INT(clReleaseContext(base.context), CL_SUCCESS);
     CHECK_INT(clGetCommandQueueInfo(base.queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS);
     CHECK_INT(clSetContextDestructorCallback(context, on_context, &base), CL_SUCCESS);
-    pause_ms(50);
+    pause_ms(1000); /* until cld3d no longer looks */
     CHECK_INT(atomic_load(&journal.count), 0);
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
     wait_until(&journal.count, 1);
     CHECK(journal.entries[0].object == program);
-    pause_ms(50);
+    pause_ms(1000);
     CHECK_INT(atomic_load(&journal.count), 1);
     CHECK_INT(clReleaseCommandQueue(base.queue), CL_SUCCESS);
     wait_until(&journal.count, 2);

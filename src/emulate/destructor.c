@@ -42,6 +42,7 @@ static os_mutex lock = OS_MUTEX_INIT;
 static struct watched *all;
 static unsigned leaving;       /* objects that are no longer in the list, and whose functions are yet to be called */
 static atomic_uint unreleased; /* contexts and programs in the list that are not `released` */
+static atomic_uint looks_left; /* how often the watch's thread has yet to look at those */
 
 static cl_uint references(enum kind kind, void *handle)
 {
@@ -72,10 +73,13 @@ static cl_int let_go(enum kind kind, void *handle)
 
 /* ---- the end of an object ---- */
 
+static void look_later(void);
+
 static void run(struct delivery *delivery)
 {
     struct watched *watched = (struct watched *)delivery;
     let_go(watched->kind, watched->handle);
+    look_later();
     for (struct destructor *d = watched->last, *before; d; d = before) {
         before = d->before;
         d->notify(watched->handle, d->data);
@@ -169,6 +173,39 @@ static bool deliver_one(unsigned *left)
     return false;
 }
 
+static bool may_come_from_query(const struct watched *watched)
+{
+    return watched->kind != KIND_MEMORY && !watched->released;
+}
+
+static void set_released_locked(struct watched *watched)
+{
+    if (may_come_from_query(watched))
+        atomic_fetch_sub(&unreleased, 1);
+    watched->released = true;
+}
+
+/* A context or program that the application has obtained by a query is never released by it. It ends when the last
+ * object goes that has kept it. */
+static void look_at_unreleased(void)
+{
+    if (!atomic_load(&unreleased))
+        return;
+    os_lock(&lock);
+    for (struct watched *watched = all; watched; watched = watched->after) {
+        if (!may_come_from_query(watched))
+            continue;
+        watched->releasing++;
+        os_unlock(&lock);
+        const bool unused = references(watched->kind, watched->handle) == 1;
+        os_lock(&lock);
+        watched->releasing--;
+        if (unused)
+            set_released_locked(watched);
+    }
+    os_unlock(&lock);
+}
+
 /* The passes of the watch's thread through the list; guarded by `lock`. */
 static unsigned long long passes_begun, passes_ended;
 static os_condition pass_ended = OS_CONDITION_INIT;
@@ -187,11 +224,16 @@ static unsigned poll_destructors(void)
     unsigned left;
     bool moved = false;
     count_pass(&passes_begun);
+    const unsigned looks = atomic_load(&looks_left);
+    if (looks) {
+        look_at_unreleased();
+        atomic_compare_exchange_strong(&looks_left, &(unsigned){looks}, looks - 1);
+    }
     while (deliver_one(&left))
         moved = true;
     count_pass(&passes_ended);
     pause = moved ? SHORTEST_POLL_MS : pause * 2 > LONGEST_POLL_MS ? LONGEST_POLL_MS : pause * 2;
-    return left ? pause : 0;
+    return left || (looks > 1 && atomic_load(&unreleased)) ? pause : 0;
 }
 
 static struct watch watch = {.poll = poll_destructors};
@@ -204,6 +246,17 @@ static void watch_again(void)
     atomic_store(&unwatched, false);
     if (!watch_start(&watch))
         atomic_store(&unwatched, true);
+}
+
+/* After the release of any object, which may have been the last one to keep a context or program. The driver may keep
+ * the object for a moment longer, so this is looked at several times. */
+static void look_later(void)
+{
+    enum { LOOKS = 16 };
+    if (!atomic_load(&unreleased))
+        return;
+    atomic_store(&looks_left, LOOKS);
+    watch_again();
 }
 
 /* Programs that end in order release their queues and contexts last: functions of objects that are unused by then are
@@ -231,43 +284,6 @@ static void deliver_due(void)
     watches_drain();
 }
 
-static bool may_come_from_query(const struct watched *watched)
-{
-    return watched->kind != KIND_MEMORY && !watched->released;
-}
-
-static void set_released_locked(struct watched *watched)
-{
-    if (may_come_from_query(watched))
-        atomic_fetch_sub(&unreleased, 1);
-    watched->released = true;
-}
-
-/* A context or program that the application has obtained by a query is never released by it. It ends when the last
- * object goes that has kept it. Called after each release of an object. */
-static void look_at_unreleased(void)
-{
-    bool any = false;
-    if (!atomic_load(&unreleased))
-        return;
-    os_lock(&lock);
-    for (struct watched *watched = all; watched; watched = watched->after) {
-        if (!may_come_from_query(watched))
-            continue;
-        watched->releasing++;
-        os_unlock(&lock);
-        const bool unused = references(watched->kind, watched->handle) == 1;
-        os_lock(&lock);
-        watched->releasing--;
-        if (unused)
-            set_released_locked(watched);
-        any = any || unused;
-    }
-    os_unlock(&lock);
-    if (any)
-        watch_again();
-}
-
 static struct watched *begin_release(enum kind kind, const void *handle)
 {
     os_lock(&lock);
@@ -285,7 +301,7 @@ static cl_int end_release(struct watched *watched, cl_int status)
     if (!watched) {
         if (atomic_load(&unwatched))
             watch_again();
-        look_at_unreleased();
+        look_later();
         return status;
     }
     if (status == CL_SUCCESS)
@@ -301,7 +317,7 @@ static cl_int end_release(struct watched *watched, cl_int status)
     if (former)
         fence_free(former);
     watch_again();
-    look_at_unreleased();
+    look_later();
     return status;
 }
 
@@ -417,6 +433,8 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
 
 /* The next in line for these, set at installation. */
 static cl_int(CL_API_CALL *release_kernel_below)(cl_kernel);
+static cl_int(CL_API_CALL *release_sampler_below)(cl_sampler);
+static cl_int(CL_API_CALL *release_event_below)(cl_event);
 static cl_int(CL_API_CALL *release_context_below)(cl_context);
 static cl_int(CL_API_CALL *release_queue_below)(cl_command_queue);
 
@@ -436,6 +454,7 @@ static cl_int CL_API_CALL release_queue(cl_command_queue queue)
     look_at_unreleased();
     if (!fence_keeps(queue, false))
         deliver_due();
+    look_later();
     return status;
 }
 
@@ -448,7 +467,21 @@ static cl_int CL_API_CALL release_program(cl_program program)
 static cl_int CL_API_CALL release_kernel(cl_kernel kernel)
 {
     const cl_int status = release_kernel_below(kernel);
-    look_at_unreleased();
+    look_later();
+    return status;
+}
+
+static cl_int CL_API_CALL release_sampler(cl_sampler sampler)
+{
+    const cl_int status = release_sampler_below(sampler);
+    look_later();
+    return status;
+}
+
+static cl_int CL_API_CALL release_event(cl_event event)
+{
+    const cl_int status = release_event_below(event);
+    look_later();
     return status;
 }
 
@@ -458,6 +491,8 @@ void destructor_install(cl_icd_dispatch *table)
     release_context_below = table->clReleaseContext;
     release_queue_below = table->clReleaseCommandQueue;
     release_kernel_below = table->clReleaseKernel;
+    release_sampler_below = table->clReleaseSampler;
+    release_event_below = table->clReleaseEvent;
     table->clSetMemObjectDestructorCallback = set_mem_object_destructor_callback;
     table->clSetContextDestructorCallback = set_context_destructor_callback;
     table->clSetProgramReleaseCallback = set_program_release_callback;
@@ -469,4 +504,6 @@ void destructor_install(cl_icd_dispatch *table)
     table->clReleaseCommandQueue = release_queue;
     table->clReleaseProgram = release_program;
     table->clReleaseKernel = release_kernel;
+    table->clReleaseSampler = release_sampler;
+    table->clReleaseEvent = release_event;
 }

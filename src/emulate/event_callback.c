@@ -39,6 +39,7 @@ struct callback_queue {
     bool waits;             /* the thread waits in the driver, perhaps for an event that is already delivered */
     bool sweeping, again;   /* a thread goes through the list; it has to do so once more */
     struct waiter *first, **last;
+    unsigned early; /* entries for states before the end */
     struct callback_queue *after;
 };
 
@@ -144,6 +145,7 @@ static void unlink_locked(struct callback_queue *list, struct waiter **place)
 {
     struct waiter *waiter = *place;
     *place = waiter->after;
+    list->early -= waiter->type > CL_COMPLETE;
     if (list->last == &waiter->after)
         list->last = place;
 }
@@ -157,7 +159,7 @@ static void sweep_locked(struct callback_queue *list)
         0}; /* of each state: a later command may be submitted before an earlier one ends */
     const struct waiter *restarted_for = NULL;
     struct waiter **place = &list->first;
-    while (*place) {
+    while (*place && !(list->ordered && unfinished[CL_COMPLETE] >= WINDOW && !list->early)) {
         struct waiter *waiter = *place;
         if ((!list->queue && !waiter->due) || (list->ordered && unfinished[waiter->type] >= WINDOW)) {
             place = &waiter->after;
@@ -171,7 +173,9 @@ static void sweep_locked(struct callback_queue *list)
         if (state > waiter->type) {
             place = &waiter->after;
             unfinished[waiter->type]++;
-        } else if (list->ordered && unfinished[waiter->type] && restarted_for != waiter) {
+        } else if (list->ordered && restarted_for != waiter &&
+                   (unfinished[waiter->type] ||
+                    (state <= CL_RUNNING && (unfinished[CL_COMPLETE] || unfinished[CL_RUNNING])))) {
             restarted_for = waiter;
             place = &list->first;
             memset(unfinished, 0, sizeof(unfinished));
@@ -354,6 +358,7 @@ static bool add(struct waiter *waiter, cl_command_queue queue)
     if (added) {
         *list->last = waiter;
         list->last = &waiter->after;
+        list->early += waiter->type > CL_COMPLETE;
         os_wake_all(&changed);
     }
     os_unlock(&lock);

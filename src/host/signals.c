@@ -61,7 +61,8 @@ static bool put(int before, int after)
 
 /* Whether the thread's storage is the C library's. In 32-bit code of a 64-bit Wine (the new WoW64) FS points to Windows'
  * data until Wine's handler has restored it; such a thread is in no wait of a driver. The third word of the C library's
- * storage is its own address. Nothing here uses the storage. */
+ * storage is its own address. The system call does not use the storage, because it succeeds and is bound at once (-z
+ * now). */
 static bool has_own_storage(void)
 {
 #ifdef __x86_64__
@@ -77,11 +78,13 @@ static bool has_own_storage(void)
  * until it no longer waits. */
 static void on_quit(int number, siginfo_t *info, void *context)
 {
+    const int thread = (int)syscall(SYS_gettid);
     if (!has_own_storage()) {
+        put(thread, 0);
         wines[SIGQUIT].sa_sigaction(number, info, context);
         return;
     }
-    const int kept = errno, thread = gettid();
+    const int kept = errno;
     if (in_wait() && (put(thread, thread) || put(0, thread))) {
         sem_post(&any_ending);
         errno = kept;

@@ -1,9 +1,9 @@
 #include "next/query.h"
 
+#include "log.h"
 #include "os/os.h"
 
-#include "log.h"
-
+#include <stdatomic.h>
 #include <string.h>
 
 cl_int answer(const char *call, const void *value, size_t size, size_t capacity, void *to, size_t *size_ret)
@@ -84,16 +84,21 @@ size_t names_filter(cl_name_version *list, size_t count,
 
 cl_int await_end(const cl_icd_dispatch *table, cl_event event, cl_int *ended)
 {
-    enum { TRIES = 60 * 1000 }; /* of a millisecond at least */
-    cl_int status = CL_OUT_OF_RESOURCES;
-    for (int i = 0; i < TRIES; i++) {
+    static atomic_bool refuses; /* the driver has refused for a minute, and is asked once from then on */
+    const unsigned long long end = os_nanoseconds() + 60 * 1000000000ull;
+    for (;;) {
         *ended = CL_QUEUED;
-        status = table->clWaitForEvents(1, &event);
+        const cl_int status = table->clWaitForEvents(1, &event);
         const cl_int asked =
             table->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(*ended), ended, NULL);
-        if ((asked == CL_SUCCESS && *ended <= CL_COMPLETE) || (!driver_short(status) && !driver_short(asked)))
-            break;
-        os_sleep_shortly();
+        const bool known = asked == CL_SUCCESS && *ended <= CL_COMPLETE;
+        if (known)
+            atomic_store(&refuses, false);
+        if (known || (!driver_short(status) && !driver_short(asked)) || atomic_load(&refuses))
+            return status;
+        if (os_nanoseconds() > end)
+            atomic_store(&refuses, true);
+        else
+            os_sleep_shortly();
     }
-    return status;
 }

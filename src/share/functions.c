@@ -46,6 +46,8 @@ static void *from_below(cl_platform_id platform, const char *name, void *address
         return next_address_of(ours);
     if (may_write_unseen(name))
         writes_hidden(name);
+    else if (begins_with(name, "clHostMemAlloc") || begins_with(name, "clSharedMemAlloc"))
+        queue_emptying_stop();                  /* kernels may wait for what the host writes to such memory */
     else if (begins_with(name, "clEnqueueSVM")) /* names no object, but may wait for a user event */
         commands_hidden(name);
     return address;

@@ -16,6 +16,7 @@ static cl_int(CL_API_CALL *free_below)(cl_command_queue, cl_uint, void **,
                                        void(CL_CALLBACK *)(cl_command_queue, cl_uint, void **, void *), void *, cl_uint,
                                        const cl_event *, cl_event *);
 static void *(CL_API_CALL *alloc_below)(cl_context, cl_svm_mem_flags, size_t, cl_uint);
+static cl_int(CL_API_CALL *exec_info_below)(cl_kernel, cl_kernel_exec_info, size_t, const void *);
 
 /* ---- native kernels ---- */
 
@@ -130,8 +131,19 @@ static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, s
     return alloc_below(context, flags, size, alignment);
 }
 
+/* The same for all of the host's memory. */
+static cl_int CL_API_CALL set_exec_info(cl_kernel kernel, cl_kernel_exec_info param_name, size_t param_value_size,
+                                        const void *param_value)
+{
+    if (param_name == CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM)
+        queue_emptying_stop();
+    return exec_info_below(kernel, param_name, param_value_size, param_value);
+}
+
 void host_function_install(cl_icd_dispatch *table)
 {
+    exec_info_below = table->clSetKernelExecInfo;
+    table->clSetKernelExecInfo = set_exec_info;
     alloc_below = table->clSVMAlloc;
     table->clSVMAlloc = svm_alloc;
     native_below = table->clEnqueueNativeKernel;

@@ -12,6 +12,7 @@
 enum { NO_THREAD = 0, SEVERAL_THREADS = 1 }; /* os_thread gives neither */
 
 static atomic_bool stopped; /* set before registry_lock is taken to look for threads that wait */
+static atomic_bool settled; /* there are none any longer */
 
 /* A thread that was ended in the driver's call never comes back from it. */
 static void give_up(struct queue_record *queue)
@@ -56,8 +57,9 @@ static struct queue_record *emptied_queue(void)
 
 void queue_emptying_stop(void)
 {
-    if (atomic_load_explicit(&stopped, memory_order_relaxed) || atomic_exchange(&stopped, true))
+    if (atomic_load(&settled))
         return;
+    atomic_store(&stopped, true);
     bool found = true;
     while (found && !callback_runs_commands() && !os_process_ends()) {
         struct queue_record *queue = emptied_queue();
@@ -66,6 +68,8 @@ void queue_emptying_stop(void)
             await_emptying(queue);
         record_release(queue);
     }
+    if (!found)
+        atomic_store(&settled, true);
 }
 
 /* `thread`: the one that comes, or SEVERAL_THREADS. */
