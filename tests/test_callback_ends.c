@@ -190,6 +190,7 @@ static void ends_of_queried(void)
     cl_context context = NULL;
     cl_program program = NULL;
     cl_int status = 1;
+    cl_uint refs = 0;
     if (!open_base(&base, 0))
         return;
     atomic_store(&journal.count, 0);
@@ -199,6 +200,12 @@ static void ends_of_queried(void)
     CHECK_INT(status, CL_SUCCESS);
     CHECK_INT(clReleaseProgram(made), CL_SUCCESS);
     CHECK_INT(clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL), CL_SUCCESS);
+    if (clGetProgramInfo(program, CL_PROGRAM_REFERENCE_COUNT, sizeof(refs), &refs, NULL) != CL_SUCCESS || !refs) {
+        SKIP("the driver's handle is no longer valid (NVIDIA's)");
+        CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+        close_base(&base);
+        return;
+    }
     CHECK_INT(clSetProgramReleaseCallback(program, on_program, &base), CL_SUCCESS);
     CHECK_INT(clReleaseContext(base.context), CL_SUCCESS);
     CHECK_INT(clGetCommandQueueInfo(base.queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS);

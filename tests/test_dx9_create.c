@@ -92,6 +92,9 @@ DX9_CASE(creation_types, 0)
         a.type = bad[i];
         is_refused(dx9, &a, s.surface, CL_INVALID_OPERATION);
     }
+    a.context = plain_context(&dx9->rig);
+    is_refused(dx9, &a, s.surface, CL_INVALID_OPERATION);
+    CHECK_INT(clReleaseContext(a.context), CL_SUCCESS);
     a.context = NULL;
     is_refused(dx9, &a, s.surface, CL_INVALID_CONTEXT);
     a.context = dx9->rig.context;

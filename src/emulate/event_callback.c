@@ -335,22 +335,10 @@ static struct callback_queue *find_lane_locked(cl_command_queue queue, bool orde
     return list;
 }
 
-/* Whether the queue is in order. False for one that the application no longer holds, about which the driver must not be
- * asked: an event may outlive its queue, and another thread may release the queue meanwhile. */
-static bool in_order(cl_command_queue queue)
-{
-    cl_command_queue_properties properties = 0;
-    if (!fence_hold(queue))
-        return false;
-    const cl_int status =
-        underlying.clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
-    underlying.clReleaseCommandQueue(queue);
-    return status == CL_SUCCESS && !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-}
-
 static bool add(struct waiter *waiter, cl_command_queue queue)
 {
-    const bool ordered = queue && in_order(queue);
+    /* Not for one that the application no longer holds: an event may outlive its queue. */
+    const bool ordered = fence_in_order(queue);
     os_lock(&lock);
     struct callback_queue *list = find_lane_locked(queue, ordered);
     const bool polls = list && queue && (!list->threaded || list->first || waiter->type > CL_COMPLETE);

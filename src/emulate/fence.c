@@ -30,8 +30,8 @@ struct fence {
     struct stop stops[];
 };
 
-/* Guards the list. The driver is called under it to retain listed objects, which another thread may be about to
- * release. */
+/* Guards the list. The driver is called under it to retain and query listed objects, which another thread may be about
+ * to release. */
 static os_mutex lock = OS_MUTEX_INIT;
 static struct queue *queues;
 /* How many queues have a release that was put off, and how many have lost their handles. There may be many queues,
@@ -446,12 +446,16 @@ bool fence_keeps(const void *handle, bool as_context)
     return found;
 }
 
-bool fence_hold(cl_command_queue handle)
+/* The queue is queried under the lock and not retained: rusticl's release waits for a thread that is in clFinish. */
+bool fence_in_order(cl_command_queue handle)
 {
+    cl_command_queue_properties properties = 0;
     os_lock(&lock);
-    const bool held = handle && *place_locked(handle) && beneath.clRetainCommandQueue(handle) == CL_SUCCESS;
+    const bool known = handle && *place_locked(handle) &&
+                       underlying.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(properties), &properties,
+                                                        NULL) == CL_SUCCESS;
     os_unlock(&lock);
-    return held;
+    return known && !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
 void fence_install(cl_icd_dispatch *table)

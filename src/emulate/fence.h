@@ -26,8 +26,8 @@ cl_command_queue fence_follow(cl_command_queue handle, cl_context context, cl_in
 /* Whether a handle is a queue that the application holds or, with `as_context`, the context of one, which the queue
  * keeps. False if queues are not tracked. */
 bool fence_keeps(const void *handle, bool as_context);
-/* Retains a queue that the application holds, for the caller. False: it holds none with that handle. */
-bool fence_hold(cl_command_queue handle);
+/* Whether the application holds the queue and it is in order. Another thread may release it meanwhile. */
+bool fence_in_order(cl_command_queue handle);
 
 /* Tracks the queues of `table` from now on. */
 void fence_install(cl_icd_dispatch *table);

@@ -36,9 +36,13 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceKHR(cl_context contex
         return passthrough_create_media(call, context, flags, adapter_type, surface_info, plane, errcode_ret);
     const struct d3d_api *api = media_api(adapter_type);
     if (!api) {
-        const cl_int status = registry_has(RECORD_CONTEXT, context) ? CL_INVALID_OPERATION : CL_INVALID_CONTEXT;
-        give_code(errcode_ret, log_refuse(call, status, "no device of context %p supports adapter_type 0x%x",
-                                          (void *)context, adapter_type));
+        struct sharing_context *record;
+        cl_int status = context_get(call, context, &record);
+        record_release(record);
+        if (status == CL_SUCCESS)
+            status = log_refuse(call, CL_INVALID_OPERATION, "no device of context %p supports adapter_type 0x%x",
+                                (void *)context, adapter_type);
+        give_code(errcode_ret, status);
         return NULL;
     }
     /* A bad structure has no resource. It is refused in the specified order, after a bad context. */
