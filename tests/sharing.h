@@ -290,6 +290,16 @@ static inline cl_int cl_read(cl_command_queue queue, const struct shared *shared
                               NULL, event);
 }
 
+/* Whether the device runs functions of the program (clEnqueueNativeKernel). */
+static inline bool runs_functions(const struct rig *rig)
+{
+    cl_device_exec_capabilities capabilities = 0;
+    CHECK_INT(
+        clGetDeviceInfo(rig->cl_device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(capabilities), &capabilities, NULL),
+        CL_SUCCESS);
+    return (capabilities & CL_EXEC_NATIVE_KERNEL) != 0;
+}
+
 /* Waits for all commands of a queue. Not clFinish: rusticl's may return too early. */
 static inline void queue_wait(cl_command_queue queue)
 {

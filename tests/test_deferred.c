@@ -807,15 +807,6 @@ static void CL_CALLBACK wait_for_end(void *data)
         pause_ms(1);
 }
 
-static bool runs_functions(const struct rig *rig)
-{
-    cl_device_exec_capabilities capabilities = 0;
-    CHECK_INT(
-        clGetDeviceInfo(rig->cl_device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(capabilities), &capabilities, NULL),
-        CL_SUCCESS);
-    return (capabilities & CL_EXEC_NATIVE_KERNEL) != 0;
-}
-
 struct callback_setter {
     cl_event event;
     atomic_bool done;

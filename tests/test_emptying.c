@@ -243,15 +243,6 @@ static void CL_CALLBACK do_nothing(void *arguments)
     (void)arguments;
 }
 
-static bool runs_functions(const struct rig *rig)
-{
-    cl_device_exec_capabilities capabilities = 0;
-    CHECK_INT(
-        clGetDeviceInfo(rig->cl_device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(capabilities), &capabilities, NULL),
-        CL_SUCCESS);
-    return (capabilities & CL_EXEC_NATIVE_KERNEL) != 0;
-}
-
 /* The same for a function of the program that is a command. */
 static void function_enqueued(const struct rig *rig)
 {

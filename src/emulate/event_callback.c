@@ -155,8 +155,8 @@ static void unlink_locked(struct callback_queue *list, struct waiter **place)
  * thread at a time goes through a list, and only this thread removes entries. */
 static void sweep_locked(struct callback_queue *list)
 {
-    unsigned unfinished[CL_SUBMITTED + 1] = {
-        0}; /* of each state: a later command may be submitted before an earlier one ends */
+    /* for each state, because a later command may be submitted before an earlier one ends */
+    unsigned unfinished[CL_SUBMITTED + 1] = {0};
     const struct waiter *restarted_for = NULL;
     struct waiter **place = &list->first;
     while (*place && !(list->ordered && unfinished[CL_COMPLETE] >= WINDOW && !list->early)) {

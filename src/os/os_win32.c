@@ -127,7 +127,7 @@ bool os_thread_lives(unsigned long id)
 {
     HANDLE thread = OpenThread(SYNCHRONIZE | THREAD_QUERY_LIMITED_INFORMATION, FALSE, id);
     if (!thread)
-        return false; /* a thread of another process may have the number by now */
+        return false; /* there is none, or another process has one that this user must not open */
     const bool lives =
         GetProcessIdOfThread(thread) == GetCurrentProcessId() && WaitForSingleObject(thread, 0) != WAIT_OBJECT_0;
     CloseHandle(thread);
