@@ -16,8 +16,11 @@ static bool with_companion(void)
     typedef const char *(CL_API_CALL * report_function)(const char *);
     const FARPROC address = GetProcAddress(GetModuleHandleA("OpenCL.dll"), "cld3d_report");
     const report_function ask = (report_function)(void (*)(void))address;
+    const char *layers = getenv("OPENCL_LAYERS");
     const char *report = CHECK(ask != NULL) ? ask("companion") : NULL;
-    return report && strncmp(report, "joined", 6) == 0;
+    const bool connected = report && strncmp(report, "connected", 9) == 0;
+    CHECK(connected == (layers && strstr(layers, "libcld3d.so"))); /* else this program would skip what it tests */
+    return connected;
 }
 
 /* It can't be helped from the Windows side. */
