@@ -86,11 +86,22 @@ static bool ends_at_the_wall(const char *name)
     return false;
 }
 
+/* The function of the OpenCL below in Wine, if it has one by this name. */
+static next_function in_wine(const char *name)
+{
+    const struct next_slot *slot = next_slot_find(name);
+    const next_function function = slot ? next_slot_get(&next, slot) : NULL;
+    return slot && function != slot->missing ? function : NULL;
+}
+
+/* Some drivers return core functions by name, each its own: bridges are few. */
 static void *find(cl_platform_id platform, const char *name)
 {
     const uint64_t arguments[] = {(uint64_t)(uintptr_t)platform, (uint64_t)(uintptr_t)name};
     const uint64_t address = name && !ends_at_the_wall(name) ? client_ask(CHANNEL_EXTEND, 2, arguments) : 0;
-    const next_function function = address ? bridge(address, name) : NULL;
+    next_function function = address ? in_wine(name) : NULL;
+    if (address && !function)
+        function = bridge(address, name);
     if (address && !function)
         log_write(LOG_ERROR, "%s: more than %d extension functions are in use; this one is not available", name,
                   BRIDGES);

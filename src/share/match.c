@@ -217,7 +217,8 @@ cl_uint match_keep(const struct d3d_api *api, cl_device_id *devices, cl_uint cou
         if (is_kept(devices[i], adapter, best, any_cpu))
             devices[kept++] = devices[i];
     const char *reason = best == MATCH_NONE && !any_cpu ? no_cpu : reasons[best];
-    atomic_store_explicit(&last_reason, reason, memory_order_relaxed);
+    if (api) /* a program asks which devices are preferred, and not for a device's LUID */
+        atomic_store_explicit(&last_reason, reason, memory_order_relaxed);
     return kept;
 }
 
