@@ -1,12 +1,12 @@
-/* The host's conversion of texels against one that goes byte by byte: every channel type, rows of any length, wherever the
- * narrow ones begin, and no byte beyond. And its copies. Each as on this processor and as on any, through the caches and
+/* The host's conversion of texels against one that goes byte by byte: every channel type, rows of any length that begin
+ * anywhere in a cache line, and no byte beyond. And its copies. Each as on this processor and as on any, through the caches and
  * past them. */
 #include "formats/storage.h"
 #include "tap.h"
 
 #include "d3d/formats.h"
 
-enum { EACH_TEXELS = 70, MOST_TEXELS = 1100, MARGIN = 16, ROOM = MOST_TEXELS * 16 + 2 * MARGIN };
+enum { EACH_TEXELS = 70, MOST_TEXELS = 1100, MARGIN = 64, ROOM = MOST_TEXELS * 16 + 2 * MARGIN };
 
 static bool stream; /* as callers of the functions say */
 
@@ -58,25 +58,23 @@ static void fill(unsigned char *bytes, size_t count, unsigned seed)
 
 static bool widens(const struct converter *c, size_t texels, size_t at)
 {
-    unsigned char narrow[ROOM];
-    _Alignas(16) unsigned char wide[ROOM], expected[ROOM];
+    _Alignas(64) unsigned char narrow[ROOM], wide[ROOM], expected[ROOM];
     fill(narrow, bytes_around(texels), 1);
     fill(wide, bytes_around(texels), 2);
     fill(expected, bytes_around(texels), 2);
-    widen_by_bytes(c, expected + MARGIN, narrow + at, texels);
-    texels_widen(c, wide + MARGIN, narrow + at, texels, stream);
+    widen_by_bytes(c, expected + at, narrow + MARGIN - at, texels);
+    texels_widen(c, wide + at, narrow + MARGIN - at, texels, stream);
     return CHECK_MEM(wide, expected, bytes_around(texels));
 }
 
 static bool narrows(const struct converter *c, size_t texels, size_t at)
 {
-    unsigned char narrow[ROOM], expected[ROOM];
-    _Alignas(16) unsigned char wide[ROOM];
+    _Alignas(64) unsigned char narrow[ROOM], wide[ROOM], expected[ROOM];
     fill(wide, bytes_around(texels), 3);
     fill(narrow, bytes_around(texels), 4);
     fill(expected, bytes_around(texels), 4);
-    narrow_by_bytes(c, expected + at, wide + MARGIN, texels);
-    texels_narrow(c, narrow + at, wide + MARGIN, texels, stream);
+    narrow_by_bytes(c, expected + at, wide + MARGIN - at, texels);
+    texels_narrow(c, narrow + at, wide + MARGIN - at, texels, stream);
     return CHECK_MEM(narrow, expected, bytes_around(texels));
 }
 
@@ -86,7 +84,7 @@ static void each_type(cl_channel_order order, bool (*same)(const struct converte
         const struct converter c = converter_of(order, types[t]);
         CHECK(texels_convertible(&c));
         for (size_t texels = 0; texels <= MOST_TEXELS; texels += texels < EACH_TEXELS ? 1 : 103)
-            for (size_t at = MARGIN - 3; at <= MARGIN; at++)
+            for (size_t at = 0; at <= MARGIN; at += at % 16 ? 11 : 5) /* aligned to 16 bytes or not at all */
                 if (!same(&c, texels, at)) {
                     printf("# channel type 0x%x, %zu texels, byte %zu\n", types[t], texels, at);
                     return;

@@ -336,7 +336,7 @@ static bool map(struct surface *surface, bool write, struct mapped_surface *mapp
     return true;
 }
 
-static bool planes_map_together(const struct surface *surface)
+static bool maps_surface(const struct surface *surface)
 {
     const struct staging *staging = surface->staging;
     return staging && staging->access == BY_LOCK;
@@ -373,7 +373,7 @@ const struct staging_ops d3d9_staging = {
     .unstage = unstage,
     .staging_serves_alike = staging_serves_alike,
     .maps_briefly = true,
-    .planes_map_together = planes_map_together,
+    .maps_surface = maps_surface,
     .begin = begin,
     .end = d3d9_leave,
     .map = map,

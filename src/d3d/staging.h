@@ -33,9 +33,9 @@ struct staging_ops {
     bool (*stays)(void *device, enum surface_kind kind);
     /* The mapping may be the surface itself, mapped only while rows are copied. Then `stays` is not called, and may be NULL. */
     bool maps_briefly;
-    /* Whether what is mapped of a surface stays mapped while other planes of the resource are mapped, and the stores of
-     * those do not touch it. NULL: no. */
-    bool (*planes_map_together)(const struct surface *surface);
+    /* Whether the surface itself is mapped. The staging copy then holds no memory that another surface could use. What is
+     * mapped stays mapped while other planes of the resource are mapped, and the stores of those do not touch it. NULL: no. */
+    bool (*maps_surface)(const struct surface *surface);
     /* Called around the fetches and maps of one command, or around its stores: work that planes of one surface have in
      * common is done once. `end` returns false if Direct3D failed; then nothing in between counts. NULL: not needed. */
     void (*begin)(void);

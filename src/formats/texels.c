@@ -211,19 +211,37 @@ static void end_stream(void)
 
 #endif
 
-enum { BLOCK = 512 }; /* so short that a processor reads the next while it writes this one */
+enum {
+    BLOCK = 512, /* so short that a processor reads the next while it writes this one */
+    PAGE = 4096,
+    AHEAD = 4 * PAGE
+};
+
+/* Makes the processor look up the addresses of pages that will be copied soon. A prefetch may go beyond the end. */
+static inline void prefetch_pages(const char *to, const char *from)
+{
+    __builtin_prefetch((const void *)((uintptr_t)from + AHEAD));
+    __builtin_prefetch((const void *)((uintptr_t)to + AHEAD), 1);
+}
 
 typedef void convert_function(const struct converter *c, void *to, const void *from, size_t texels);
 
-static void stream_converted(convert_function *convert, const struct converter *c, char *to, size_t to_texel,
-                             const char *from, size_t from_texel, size_t texels)
+/* `convert` NULL: a copy. All blocks but the first and the last are whole cache lines. */
+static void stream_texels(convert_function *convert, const struct converter *c, char *to, size_t to_texel,
+                          const char *from, size_t from_texel, size_t texels)
 {
-    char block[BLOCK];
-    const size_t most = BLOCK / to_texel;
-    for (size_t i = 0, count; i < texels; i += count) {
-        count = texels - i < most ? texels - i : most;
-        convert(c, block, from + i * from_texel, count);
-        stream_bytes(to + i * to_texel, block, count * to_texel);
+    char converted[BLOCK];
+    const size_t block = convert ? BLOCK : PAGE;
+    size_t count = -(uintptr_t)to % LINE / to_texel;
+    for (size_t i = 0; i < texels; i += count, count = block / to_texel) {
+        char *out = to + i * to_texel;
+        const char *in = from + i * from_texel;
+        count = count < texels - i ? count : texels - i;
+        if ((uintptr_t)out % PAGE < block)
+            prefetch_pages(out, in);
+        if (convert)
+            convert(c, converted, in, count);
+        stream_bytes(out, convert ? converted : in, count * to_texel);
     }
     end_stream();
 }
@@ -231,7 +249,7 @@ static void stream_converted(convert_function *convert, const struct converter *
 void texels_widen(const struct converter *c, void *to, const void *from, size_t texels, bool stream)
 {
     if (stream && can_stream())
-        stream_converted(widen_here, c, to, c->wide_texel, from, c->narrow_texel, texels);
+        stream_texels(widen_here, c, to, c->wide_texel, from, c->narrow_texel, texels);
     else
         widen_here(c, to, from, texels);
 }
@@ -239,7 +257,7 @@ void texels_widen(const struct converter *c, void *to, const void *from, size_t 
 void texels_narrow(const struct converter *c, void *to, const void *from, size_t texels, bool stream)
 {
     if (stream && can_stream())
-        stream_converted(narrow_here, c, to, c->narrow_texel, from, c->wide_texel, texels);
+        stream_texels(narrow_here, c, to, c->narrow_texel, from, c->wide_texel, texels);
     else
         narrow_here(c, to, from, texels);
 }
@@ -312,12 +330,10 @@ void texels_copy(void *to, const void *from, size_t bytes, bool stream)
     enum { LONG = 64 << 10 };
     const bool strings =
         texels_processor == TEXELS_MOVES_STRINGS || (texels_processor == TEXELS_OWN && moves_strings());
-    if (stream && can_stream()) {
-        stream_bytes(to, from, bytes);
-        end_stream();
-    } else if (strings && bytes >= LONG) {
+    if (stream && can_stream())
+        stream_texels(NULL, NULL, to, 1, from, 1, bytes);
+    else if (strings && bytes >= LONG)
         copy_string(to, from, bytes);
-    } else {
+    else
         memcpy(to, from, bytes);
-    }
 }

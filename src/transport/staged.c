@@ -86,10 +86,10 @@ static void copy_part(void *data, unsigned index)
     copy_range(copy, copy->first + rows * index / copy->parts, copy->first + rows * (index + 1) / copy->parts);
 }
 
-/* Whether other data has displaced the rows and the surface from the caches since their last copy. The first rows are copied
- * twice: the second time they are in the caches. They are always written with ordinary stores, so that the next copy finds
- * them there unless they are displaced. */
-static bool displaced(const struct rows_copy *copy)
+/* Copies the first rows. Returns whether other data has displaced the rows and the surface from the caches since their last
+ * copy: the first rows are copied twice, the second time from the caches. They are always written with ordinary stores,
+ * so that the next copy finds them there unless they are displaced. */
+static bool copy_first(const struct rows_copy *copy)
 {
     const unsigned long long began = os_nanoseconds();
     copy_range(copy, 0, copy->first);
@@ -101,22 +101,32 @@ static bool displaced(const struct rows_copy *copy)
 enum {
     HELPED_BYTES = 3 << 20,  /* so many that a helper is worth waking */
     PART_BYTES = 512 << 10,  /* of those that helpers may copy */
-    SAMPLE_BYTES = 64 << 10, /* enough to time them */
-    SAMPLES_LEAST = 8,       /* so much longer than the sample is a copy that begins with one */
+    SAMPLE_BYTES = 32 << 10, /* enough to time them */
+    SAMPLES_LEAST = 16,      /* so much longer than the sample is a copy that begins with one */
     PARTS_MOST = 64,
     PLANES_MOST = 4
 };
 
-/* All texels between `rows` and what is mapped. Copies the first ones. */
-static struct rows_copy begin_copy(struct staged *staged, bool to_mapped)
+/* All texels between `rows` and what is mapped. */
+static struct rows_copy copy_of(struct staged *staged, bool to_mapped)
 {
-    const size_t row = staged_row_bytes(staged), sample = (SAMPLE_BYTES + row - 1) / row;
-    struct rows_copy copy = {staged, to_mapped, false, staged_bytes(staged) / row, 0, 1};
-    if (sample <= copy.rows / SAMPLES_LEAST) {
-        copy.first = sample;
-        copy.stream = displaced(&copy);
-    }
-    return copy;
+    return (struct rows_copy){staged, to_mapped, false, staged_bytes(staged) / staged_row_bytes(staged), 0, 1};
+}
+
+/* Begins copies of planes of one surface, which are in the caches or not alike: the longest shows it for all. */
+static void begin_copies(struct rows_copy *copies, cl_uint count)
+{
+    struct rows_copy *longest = copies;
+    for (struct rows_copy *copy = copies; copy < copies + count; copy++)
+        if (staged_bytes(copy->staged) > staged_bytes(longest->staged))
+            longest = copy;
+    const size_t row = staged_row_bytes(longest->staged), sample = (SAMPLE_BYTES + row - 1) / row;
+    if (sample > longest->rows / SAMPLES_LEAST)
+        return;
+    longest->first = sample;
+    const bool stream = copy_first(longest);
+    for (cl_uint i = 0; i < count; i++)
+        copies[i].stream = stream;
 }
 
 static void divide(struct rows_copy *copy)
@@ -126,10 +136,13 @@ static void divide(struct rows_copy *copy)
     copy->parts = parts < 1 ? 1 : parts < most ? parts : most;
 }
 
-/* Ends copies that have begun: helpers are woken once for all of them. */
-static void end_copies(struct rows_copy *copies, cl_uint count)
+/* Copies what is between the rows and the mappings of one surface's planes. Helpers are woken once for all of it. */
+static void copy_planes(struct rows_copy *copies, cl_uint count)
 {
     size_t bytes = 0, parts = 0;
+    if (count == 0)
+        return;
+    begin_copies(copies, count);
     for (cl_uint i = 0; i < count; i++) {
         bytes += staged_bytes(copies[i].staged);
         statistics_bytes(&copies[i].staged->base, staged_bytes(copies[i].staged));
@@ -148,21 +161,26 @@ static void end_copies(struct rows_copy *copies, cl_uint count)
 /* Copies all texels, and converts where that is to be done. */
 static void copy_rows(struct staged *staged, bool to_mapped)
 {
-    struct rows_copy copy = begin_copy(staged, to_mapped);
-    end_copies(&copy, 1);
+    struct rows_copy copy = copy_of(staged, to_mapped);
+    copy_planes(&copy, 1);
+}
+
+static bool maps_surface(const struct surface *surface)
+{
+    bool (*const maps)(const struct surface *) = surface->api->staging->maps_surface;
+    return maps && maps(surface);
 }
 
 /* How many of the transfers from `at` on are planes of one resource that can be mapped at the same time; at least 1. */
 static cl_uint planes_together(const struct handover *handover, cl_uint at)
 {
     const struct surface *first = &handover->transfers[at]->surface;
-    bool (*const together)(const struct surface *) = handover->api->staging->planes_map_together;
     cl_uint count = 1;
-    if (!together || !together(first))
+    if (!maps_surface(first))
         return 1;
     while (count < PLANES_MOST && at + count < handover->count &&
            handover->transfers[at + count]->surface.resource == first->resource &&
-           together(&handover->transfers[at + count]->surface))
+           maps_surface(&handover->transfers[at + count]->surface))
         count++;
     return count;
 }
@@ -280,6 +298,11 @@ static void drop_failed(struct staged *staged)
     staged->failed = false;
 }
 
+static bool has_use_for_others(const struct staged *staged)
+{
+    return !staged->keeps_rows || !maps_surface(&staged->base.surface);
+}
+
 /* Direct3D has the objects, which no longer need their staging copies. */
 static void lend(const struct handover *handover)
 {
@@ -288,7 +311,7 @@ static void lend(const struct handover *handover)
         struct aligned_memory none = {NULL, NULL, NULL};
         if (staged->lends && staged->failed)
             drop_failed(staged);
-        else if (staged->lends && !lost_rows(staged) &&
+        else if (staged->lends && has_use_for_others(staged) && !lost_rows(staged) &&
                  give_to_pool(staged, staged->keeps_rows ? &none : &staged->rows, true))
             staged->lent = true;
     }
@@ -348,15 +371,15 @@ static bool map_for_rows(struct staged *staged)
 static bool map_and_take(struct transfer *const *transfers, cl_uint count)
 {
     struct rows_copy copies[PLANES_MOST];
-    cl_uint begun = 0;
+    cl_uint mapped = 0;
     bool done = true;
     for (cl_uint i = 0; i < count && done; i++) {
         struct staged *staged = staged_of(transfers[i]);
         done = map_for_rows(staged);
         if (done && staged->takes_rows)
-            copies[begun++] = begin_copy(staged, false);
+            copies[mapped++] = copy_of(staged, false);
     }
-    end_copies(copies, begun);
+    copy_planes(copies, mapped);
     for (cl_uint i = 0; i < count; i++)
         if (transfers[i]->surface.api->staging->maps_briefly)
             staged_unmap(staged_of(transfers[i]));
@@ -402,11 +425,11 @@ static bool store(struct staged *staged)
 static bool store_rows(struct transfer *const *transfers, cl_uint count)
 {
     struct rows_copy copies[PLANES_MOST];
-    cl_uint begun = 0;
+    cl_uint mapped = 0;
     for (cl_uint i = 0; i < count; i++)
         if (staged_map(staged_of(transfers[i]), true))
-            copies[begun++] = begin_copy(staged_of(transfers[i]), true);
-    end_copies(copies, begun);
+            copies[mapped++] = copy_of(staged_of(transfers[i]), true);
+    copy_planes(copies, mapped);
     bool all = true;
     for (cl_uint i = 0; i < count; i++) {
         struct staged *staged = staged_of(transfers[i]);
