@@ -92,21 +92,28 @@ static cl_int end_acquire(const struct command *c, struct event_list *writes, cl
 }
 
 /* Ends an acquire for which commands were enqueued. */
-static cl_int follow_writes(struct command *c, struct upload *upload, struct event_list *writes)
+static cl_int follow_writes(struct command *c, struct event_list *writes)
 {
     cl_event end;
     cl_int status = end_acquire(c, writes, &end);
-    if (status == CL_SUCCESS && below()->clRetainEvent(end) != CL_SUCCESS) {
-        event_list_add(writes, end);
-        status = log_refuse(c->call, CL_OUT_OF_RESOURCES, "the driver cannot retain the event of a write");
-    }
     if (status != CL_SUCCESS)
         return status;
+    struct upload *upload = upload_make();
+    if (!upload)
+        status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to track the acquire");
+    else if (below()->clRetainEvent(end) != CL_SUCCESS)
+        status = log_refuse(c->call, CL_OUT_OF_RESOURCES, "the driver cannot retain the event of a write");
+    if (status != CL_SUCCESS) {
+        event_list_add(writes, end);
+        upload_put(upload);
+        return status;
+    }
     upload->event = end;
     upload->failure = blocker_failure(c->blocker);
     for (cl_uint i = 0; i < c->count; i++)
         object_expect(c->objects[i], upload);
     event_list_move(&upload->writes, writes);
+    upload_put(upload);
     publish(c, end);
     return CL_SUCCESS;
 }
@@ -116,17 +123,11 @@ static cl_int follow_writes(struct command *c, struct upload *upload, struct eve
 static cl_int enqueue_writes(struct command *c, struct event_list *writes)
 {
     const bool unobserved = !c->event && !c->wait_count && !c->blocker;
-    struct upload *upload = upload_make();
-    if (!upload)
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to track the acquire");
     if (!queue_out_of_order(c->queue))
         begin_profile(c);
-    cl_int status = command_cl_take(
+    const cl_int status = command_cl_take(
         c, &(struct enqueueing){c->queue->head.handle, c->wait_count, c->wait, writes, false, unobserved});
-    if (status == CL_SUCCESS && writes->count)
-        status = follow_writes(c, upload, writes);
-    upload_put(upload);
-    return status;
+    return status == CL_SUCCESS && writes->count ? follow_writes(c, writes) : status;
 }
 
 /* The commands that the driver has already accepted use the transports' memory, and may wait for a user event that the
