@@ -58,6 +58,7 @@ void opencl_load(cl_icd_dispatch *call, enum opencl_library from)
     HMODULE library = open_library(from);
 #define LOAD(name) call->name = (cl_api_##name)find(library, #name)
     LOAD(clGetPlatformIDs);
+    LOAD(clGetPlatformInfo);
     LOAD(clGetDeviceIDs);
     LOAD(clGetDeviceInfo);
     LOAD(clCreateContext);
@@ -84,6 +85,7 @@ void opencl_load(cl_icd_dispatch *call, enum opencl_library from)
     LOAD(clCreateUserEvent);
     LOAD(clSetUserEventStatus);
     LOAD(clFlush);
+    LOAD(clFinish);
     LOAD(clWaitForEvents);
     LOAD(clGetEventInfo);
     LOAD(clRetainEvent);
@@ -102,6 +104,13 @@ static void build(struct opencl *cl)
              "this OpenCL cannot compile the kernels");
 }
 
+static bool is_rusticl(const struct opencl *cl)
+{
+    char name[64] = "";
+    cl->call.clGetPlatformInfo(cl->platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
+    return strstr(name, "rusticl") != NULL;
+}
+
 struct opencl opencl_open(enum opencl_library from, cl_context_properties property, void *value)
 {
     struct opencl cl = {0};
@@ -118,6 +127,7 @@ struct opencl opencl_open(enum opencl_library from, cl_context_properties proper
     check_cl(code, "clCreateContext", "this OpenCL device cannot share with this Direct3D device");
     cl.queue = cl.call.clCreateCommandQueue(cl.context, cl.device, 0, &code);
     check_cl(code, "clCreateCommandQueue", "this OpenCL device is not usable now");
+    cl.finishes_early = is_rusticl(&cl);
     build(&cl);
     if (from == OPENCL_BY_HOST)
         SetEnvironmentVariableA("CLD3D_TRANSPORT", NULL);
@@ -148,11 +158,19 @@ cl_mem opencl_buffer(const struct opencl *cl, size_t bytes)
     return buffer;
 }
 
-void opencl_wait(const struct opencl *cl)
+static void wait_for_marker(const struct opencl *cl)
 {
     cl_event all;
     check_cl(cl->call.clEnqueueMarkerWithWaitList(cl->queue, 0, NULL, &all), "clEnqueueMarkerWithWaitList",
              "this OpenCL device is not usable now");
     check_cl(cl->call.clWaitForEvents(1, &all), "clWaitForEvents", "a command failed on the OpenCL device");
     cl->call.clReleaseEvent(all);
+}
+
+void opencl_wait(const struct opencl *cl)
+{
+    if (cl->finishes_early)
+        wait_for_marker(cl);
+    else
+        check_cl(cl->call.clFinish(cl->queue), "clFinish", "a command failed on the OpenCL device");
 }

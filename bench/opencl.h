@@ -15,7 +15,8 @@ struct opencl {
     cl_device_id device;
     cl_context context;
     cl_command_queue queue;
-    cl_program program; /* touch.cl */
+    cl_program program;  /* touch.cl */
+    bool finishes_early; /* the driver's clFinish may return before the last command has ended */
 };
 
 typedef void (*any_function)(void);
@@ -34,7 +35,7 @@ struct opencl opencl_open(enum opencl_library from, cl_context_properties proper
 any_function opencl_function(const struct opencl *cl, const char *name);
 cl_kernel opencl_kernel(const struct opencl *cl, const char *name);
 cl_mem opencl_buffer(const struct opencl *cl, size_t bytes);
-/* Waits for all commands of the queue. Not clFinish: rusticl's may return too early. */
+/* Waits for all commands of the queue. */
 void opencl_wait(const struct opencl *cl);
 
 #endif
