@@ -16,9 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounds go on until there are enough, or the time is over and there are the fewest that make quartiles. */
-enum { MOST_ROUNDS = 41, FEWEST_ROUNDS = 9, WARM_UP = 2 };
-static double patience_ms = 3500;
+/* The patterns take turns, with as many rounds at once as make quartiles: where the system places threads changes within
+ * seconds, and is to affect all patterns alike. Turns go on until there are enough, or the time is over. */
+enum { MOST_TURNS = 21, ROUNDS_AT_ONCE = 9, WARM_UP = 2 };
+static double patience_ms = 14000;
 static const char *wanted = "";
 static bool by_host;                        /* with that way */
 static bool handover;                       /* nothing but acquire and release */
@@ -30,6 +31,7 @@ static const struct pattern patterns[] = {
     {.name = "both", .reads = true, .writes = true},
     {.name = "recreated", .reads = true, .writes = true, .recreated = true},
 };
+enum { PATTERNS = sizeof(patterns) / sizeof(patterns[0]) };
 
 static const struct size {
     const char *name;
@@ -139,10 +141,13 @@ static void run_alone(struct bench *b, enum way way, const struct pattern *patte
     step("# %s, %s, %s alone: %.3f ms a frame", b->name, pattern->name, way_names[way], (clock_ms() - start) / frames);
 }
 
-static void measure_alone(struct bench *b, const struct opencl *shared, const struct pattern *pattern)
+static void measure_alone(struct bench *b, const struct opencl *shared)
 {
-    if (strcmp(pattern->name, only_pattern) != 0)
-        return;
+    const struct pattern *pattern = patterns;
+    while (pattern < patterns + PATTERNS && strcmp(pattern->name, only_pattern) != 0)
+        pattern++;
+    if (pattern == patterns + PATTERNS)
+        fail("there is no pattern %s", only_pattern);
     b->cld3d = user_open(&b->surface, shared, pattern);
     for (enum way way = CLD3D; way < WAYS; way++)
         if (strcmp(way_names[way], only_way) == 0)
@@ -197,26 +202,40 @@ static void measure_handover(struct bench *b, const struct opencl *shared)
     user_close(&b->host);
 }
 
-static void measure_pattern(struct bench *b, const struct opencl *shared, const struct pattern *pattern)
+static void check_ways(struct bench *b, const struct pattern *pattern)
 {
-    b->cld3d = user_open(&b->surface, &shared[0], pattern);
-    if (by_host)
-        b->host = user_open(&b->surface, &shared[1], pattern);
     for (enum way way = CLD3D; way <= CAREFUL; way++)
         check_way(b, way, pattern);
     if (by_host)
         check_way(b, HOST, pattern);
+}
+
+static void measure_turn(struct bench *b, const struct opencl *shared, const struct pattern *pattern, unsigned turn)
+{
+    b->cld3d = user_open(&b->surface, &shared[0], pattern);
+    if (by_host)
+        b->host = user_open(&b->surface, &shared[1], pattern);
+    check_ways(b, pattern);
     for (int i = 0; i < WARM_UP; i++)
         for (enum way way = CLD3D; way < way_count(); way++)
             measure(b, way, pattern);
-    const double start = clock_ms();
-    unsigned round = 0;
-    while (round < MOST_ROUNDS && (round < FEWEST_ROUNDS || clock_ms() - start < patience_ms))
-        measure_round(b, pattern, round++);
+    for (unsigned i = 0; i < ROUNDS_AT_ONCE; i++)
+        measure_round(b, pattern, turn * ROUNDS_AT_ONCE + i);
     user_close(&b->cld3d);
     if (by_host)
         user_close(&b->host);
-    step("# %s, %s: %u rounds", b->name, pattern->name, round);
+}
+
+static void measure_surface(struct bench *b, const struct opencl *shared)
+{
+    const double start = clock_ms();
+    unsigned turn = 0;
+    while (turn < MOST_TURNS && (turn == 0 || clock_ms() - start < patience_ms)) {
+        for (size_t i = 0; i < PATTERNS; i++)
+            measure_turn(b, shared, &patterns[i], turn);
+        turn++;
+    }
+    step("# %s: %u rounds of each pattern", b->name, turn * ROUNDS_AT_ONCE);
 }
 
 static void bench_surface(struct surface surface, const char *kind, const char *size, const struct opencl *shared,
@@ -237,8 +256,10 @@ static void bench_surface(struct surface surface, const char *kind, const char *
     b.expert = user_open(&b.surface, plain, NULL);
     if (handover)
         measure_handover(&b, shared);
-    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]) && !handover; i++)
-        (only_way ? measure_alone : measure_pattern)(&b, shared, &patterns[i]);
+    else if (only_way)
+        measure_alone(&b, shared);
+    else
+        measure_surface(&b, shared);
     user_close(&b.expert);
     surface.ops->close(&surface);
     free(b.to);
@@ -292,7 +313,7 @@ int main(int argc, char **argv)
     handover = argc > 1 && strcmp(argv[1], "handover") == 0;
     by_host = handover || (argc > 1 && strcmp(argv[1], "ways") == 0);
     const int words = quick || by_host ? 2 : alone ? 4 : 1;
-    patience_ms = quick ? 700 : patience_ms;
+    patience_ms = quick ? 2800 : patience_ms;
     if (alone) {
         patience_ms = 8000;
         only_way = argv[2];

@@ -207,9 +207,19 @@ static DWORD protection_at(const void *address, size_t size)
     return info.Protect;
 }
 
+/* Whether a caller of this function has it on its stack, as most arguments are: a query of a page's protection is a
+ * system call. */
+static bool on_stack(const void *address, size_t size)
+{
+    ULONG_PTR lowest, end;
+    const uintptr_t at = (uintptr_t)address;
+    GetCurrentThreadStackLimits(&lowest, &end);
+    return at >= (uintptr_t)&lowest && at < end && size <= end - at;
+}
+
 bool os_readable(const void *address, size_t size)
 {
-    return size <= UINTPTR_MAX - (uintptr_t)address && protection_at(address, size) != 0;
+    return on_stack(address, size) || (size <= UINTPTR_MAX - (uintptr_t)address && protection_at(address, size) != 0);
 }
 
 bool os_executable(const void *address)
