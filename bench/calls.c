@@ -11,7 +11,6 @@
 #define COBJMACROS
 #include "surface.h"
 
-#include <CL/cl_d3d11.h>
 #include <psapi.h>
 #include <stdlib.h>
 #include <string.h>

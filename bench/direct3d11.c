@@ -2,7 +2,6 @@
 #define COBJMACROS
 #include "surface.h"
 
-#include <CL/cl_d3d11.h>
 #include <string.h>
 
 ID3D11Device *d3d11_open(void)
@@ -133,13 +132,9 @@ static float look(struct surface *surface)
 
 static cl_mem share(struct surface *surface, const struct opencl *cl, cl_mem_flags flags, unsigned plane)
 {
-    clCreateFromD3D11BufferKHR_fn from_buffer =
-        (clCreateFromD3D11BufferKHR_fn)opencl_function(cl, "clCreateFromD3D11BufferKHR");
-    clCreateFromD3D11Texture2DKHR_fn from_texture =
-        (clCreateFromD3D11Texture2DKHR_fn)opencl_function(cl, "clCreateFromD3D11Texture2DKHR");
     cl_int code;
-    cl_mem object = surface->is_buffer ? from_buffer(cl->context, flags, surface->resource, &code)
-                                       : from_texture(cl->context, flags, surface->resource, plane, &code);
+    cl_mem object = surface->is_buffer ? cl->from_buffer(cl->context, flags, surface->resource, &code)
+                                       : cl->from_texture(cl->context, flags, surface->resource, plane, &code);
     check_cl(code, "clCreateFromD3D11...KHR", "this OpenCL cannot share such a resource");
     return object;
 }

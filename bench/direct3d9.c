@@ -2,9 +2,6 @@
 #define COBJMACROS
 #include "surface.h"
 
-#include <d3d9.h>
-#include <CL/cl_dx9_media_sharing.h>
-
 #define FORMAT_NV12 ((D3DFORMAT)MAKEFOURCC('N', 'V', '1', '2'))
 
 void *d3d9_open(void)
@@ -75,11 +72,9 @@ static void wait(struct surface *surface)
 
 static cl_mem share(struct surface *surface, const struct opencl *cl, cl_mem_flags flags, unsigned plane)
 {
-    clCreateFromDX9MediaSurfaceKHR_fn create =
-        (clCreateFromDX9MediaSurfaceKHR_fn)opencl_function(cl, "clCreateFromDX9MediaSurfaceKHR");
     cl_dx9_surface_info_khr info = {.resource = surface->resource};
     cl_int code;
-    cl_mem object = create(cl->context, flags, CL_ADAPTER_D3D9EX_KHR, &info, plane, &code);
+    cl_mem object = cl->from_surface(cl->context, flags, CL_ADAPTER_D3D9EX_KHR, &info, plane, &code);
     check_cl(code, "clCreateFromDX9MediaSurfaceKHR", "this OpenCL cannot share such surfaces");
     return object;
 }

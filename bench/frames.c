@@ -11,8 +11,6 @@
  * Direct3D draws a new frame, which is not counted. */
 #include "ways.h"
 
-#include <CL/cl_d3d11.h>
-#include <CL/cl_dx9_media_sharing.h>
 #include <stdlib.h>
 #include <string.h>
 

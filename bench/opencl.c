@@ -104,6 +104,13 @@ static void build(struct opencl *cl)
              "this OpenCL cannot compile the kernels");
 }
 
+static void find_creators(struct opencl *cl)
+{
+    cl->from_buffer = (clCreateFromD3D11BufferKHR_fn)opencl_function(cl, "clCreateFromD3D11BufferKHR");
+    cl->from_texture = (clCreateFromD3D11Texture2DKHR_fn)opencl_function(cl, "clCreateFromD3D11Texture2DKHR");
+    cl->from_surface = (clCreateFromDX9MediaSurfaceKHR_fn)opencl_function(cl, "clCreateFromDX9MediaSurfaceKHR");
+}
+
 static bool is_rusticl(const struct opencl *cl)
 {
     char name[64] = "";
@@ -129,6 +136,8 @@ struct opencl opencl_open(enum opencl_library from, cl_context_properties proper
     check_cl(code, "clCreateCommandQueue", "this OpenCL device is not usable now");
     cl.finishes_early = is_rusticl(&cl);
     build(&cl);
+    if (from != OPENCL_BELOW)
+        find_creators(&cl);
     if (from == OPENCL_BY_HOST)
         SetEnvironmentVariableA("CLD3D_TRANSPORT", NULL);
     return cl;

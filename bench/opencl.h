@@ -6,11 +6,17 @@
 #include "../examples/report.h"
 
 #include <d3d11.h>
+#include <d3d9.h>
+#include <CL/cl_d3d11.h>
+#include <CL/cl_dx9_media_sharing.h>
 #include <CL/cl_icd.h>
 #include <stdbool.h>
 
 struct opencl {
-    cl_icd_dispatch call; /* the library's functions, as far as they are used here */
+    cl_icd_dispatch call;                      /* the library's functions, as far as they are used here */
+    clCreateFromD3D11BufferKHR_fn from_buffer; /* those of the extensions are cld3d's */
+    clCreateFromD3D11Texture2DKHR_fn from_texture;
+    clCreateFromDX9MediaSurfaceKHR_fn from_surface;
     cl_platform_id platform;
     cl_device_id device;
     cl_context context;

@@ -1,6 +1,5 @@
 #include "ways.h"
 
-#include <CL/cl_d3d11.h>
 #include <string.h>
 
 /* As in touch.cl: a work item for STEP x STEP texels. */
