@@ -734,4 +734,28 @@ static inline void meeting_wait(struct meeting *meeting)
         let_others_run();
 }
 
+/* Whether a command ends within half a second. */
+static inline bool ends_soon(cl_event event)
+{
+    for (int i = 0; i < 500 && rig_event_status(event) > CL_COMPLETE; i++)
+        pause_ms(1);
+    return rig_event_status(event) <= CL_COMPLETE;
+}
+
+/* Whether a command ends with the first event of its wait list that fails. rusticl's waits for all of them. */
+static inline bool ends_with_first_failure(const struct rig *rig)
+{
+    cl_event pair[] = {user_event(rig->context), user_event(rig->context)}, waits = NULL;
+    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 2, pair, &waits), CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    CHECK_INT(clSetUserEventStatus(pair[1], -5), CL_SUCCESS);
+    const bool ends = ends_soon(waits);
+    CHECK_INT(clSetUserEventStatus(pair[0], CL_COMPLETE), CL_SUCCESS);
+    clWaitForEvents(1, &waits);
+    CHECK_INT(clReleaseEvent(waits), CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(clReleaseEvent(pair[i]), CL_SUCCESS);
+    return ends;
+}
+
 #endif

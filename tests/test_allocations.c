@@ -23,6 +23,7 @@ static atomic_bool counting;
 static atomic_uint counted, freed;
 static atomic_size_t least;        /* bytes; smaller ones are not counted */
 static atomic_uint failing;        /* the how many-th allocation fails; 0: none */
+static atomic_bool all_fail;       /* and so do all others */
 static _Thread_local bool looking; /* dladdr may allocate */
 
 /* False: the allocation shall fail. */
@@ -34,7 +35,7 @@ static bool count(const void *caller, size_t size)
         return true;
     looking = true;
     if (dladdr(caller, &from) && from.dli_fname && strstr(from.dli_fname, "libcld3d"))
-        good = atomic_fetch_add(&counted, 1) + 1 != atomic_load(&failing);
+        good = atomic_fetch_add(&counted, 1) + 1 != atomic_load(&failing) && !atomic_load(&all_fail);
     looking = false;
     return good;
 }
@@ -253,6 +254,44 @@ SHARING_CASE(short_of_memory, 0)
 #endif
 }
 
+/* One of two user events is set to an error while there is no memory at all: the release ends, and the next one does not wait
+ * for the other event. */
+SHARING_CASE(fails_without_memory, 0)
+{
+#if SANITIZED
+    (void)rig;
+    SKIP("a sanitizer has malloc for itself");
+#else
+    struct shared shared;
+    if (!ends_with_first_failure(rig)) {
+        SKIP("a command of this driver ends only with the last event that it waits for");
+        return;
+    }
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_event users[] = {user_event(rig->context), user_event(rig->context)}, released = NULL;
+    unsigned char bytes[SHARED_BYTES];
+    rig_pattern(bytes, sizeof(bytes), 7);
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 2, users, &released), CL_SUCCESS);
+    atomic_store(&counting, true);
+    atomic_store(&all_fail, true);
+    CHECK_INT(clSetUserEventStatus(users[1], -5), CL_SUCCESS);
+    atomic_store(&all_fail, false);
+    atomic_store(&counting, false);
+    clWaitForEvents(1, &released);
+    CHECK(rig_event_status(released) < 0);
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, 7));
+    CHECK_INT(clSetUserEventStatus(users[0], CL_COMPLETE), CL_SUCCESS);
+    drop(released);
+    drop(users[0]);
+    drop(users[1]);
+    shared_close(&shared);
+#endif
+}
+
 #if !SANITIZED
 /* The first acquire of a context, while the n-th allocation fails: the call says so, and no event does. The context keeps nothing that
  * could be given up. Returns whether one failed. */
@@ -345,6 +384,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("no memory stays for the callbacks of earlier frames", callbacks_of_frames),
     SHARING_TESTS("no memory for the bytes of an object made again", objects_made_again),
     SHARING_TESTS("memory is short behind a user event", short_of_memory),
+    SHARING_TESTS("no memory while a user event fails", fails_without_memory),
     SHARING_TESTS("memory is short where a queue is made", queue_without_memory),
     DX9_TESTS("memory is short in the first acquire", first_acquires),
 };

@@ -7,7 +7,7 @@
 
 enum { LONGEST_MS = 120000 };
 
-static bool ends_soon(cl_event event)
+static bool ends_well(cl_event event)
 {
     for (int i = 0; i < LONGEST_MS && rig_event_status(event) > CL_COMPLETE; i++)
         pause_ms(1);
@@ -97,7 +97,7 @@ static void set_meanwhile(const struct rig *rig, bool again)
     test_thread_start(&threads[1], &jobs[1]);
     CHECK(is_set_soon(&releaser.over));
     CHECK_INT(clFlush(releaser.queue), CL_SUCCESS);
-    CHECK(again ? rig_event_status(releaser.end) > CL_COMPLETE : ends_soon(releaser.end));
+    CHECK(again ? rig_event_status(releaser.end) > CL_COMPLETE : ends_well(releaser.end));
     CHECK_INT(clSetUserEventStatus(users[1], CL_COMPLETE), CL_SUCCESS);
     test_thread_join(threads[1]);
     cl_event all[] = {first, second, acquirer.end, releaser.end, users[0], users[1]};
@@ -196,7 +196,7 @@ static bool frame(struct worker *worker, unsigned seed)
         cl_event user = cycles[(first + i) / 2 % count].users[(first + i) % 2];
         CHECK(!user || clSetUserEventStatus(user, CL_COMPLETE) == CL_SUCCESS);
     }
-    over = over && CHECK(ends_soon(cycles[CYCLES - 1].released)) &&
+    over = over && CHECK(ends_well(cycles[CYCLES - 1].released)) &&
            CHECK(d3d_has(worker->rig, &worker->shared, seed * CYCLES + CYCLES - 1));
     for (unsigned i = 0; i < count; i++)
         close_cycle(&cycles[i]);

@@ -38,12 +38,21 @@ static bool direct3d_fails(const struct deferred *d)
     return false;
 }
 
+/* NVIDIA's driver may report success for a marker with a failed event in its wait list. */
+static bool list_failed(const struct deferred *d)
+{
+    struct blocker_failure *failure = blocker_failure(d->blocked_by);
+    const bool failed = blocker_failed(failure);
+    blocker_failure_put(failure);
+    return failed;
+}
+
 /* Everything that the command waited for has ended. False: the command ends here. */
 static bool begin_transfers(struct deferred *d)
 {
     const struct command *c = &d->command;
     const bool release = d->kind == DEFERRED_RELEASE;
-    if (d->kind == DEFERRED_UNDO || atomic_load(&d->failed))
+    if (d->kind == DEFERRED_UNDO || atomic_load(&d->failed) || list_failed(d))
         return false;
     for (cl_uint i = 0; i < c->count && release; i++)
         object_end_upload(c->objects[i]);

@@ -9,6 +9,7 @@
 atomic_uint blockers_pending;
 
 static struct blocker *list, **list_end = &list;
+static unsigned long long turns; /* the number of the last one so far */
 
 /* ---- lifetimes ---- */
 
@@ -80,10 +81,16 @@ static void count_locked(const struct blocker *blocker, int change)
         blocker->queue->blocked_barriers += (unsigned)change;
 }
 
-void blocker_append_locked(struct blocker *blocker)
+static void add_last_locked(struct blocker *blocker)
 {
     *list_end = blocker;
     list_end = &blocker->after;
+    blocker->turn = ++turns;
+}
+
+void blocker_append_locked(struct blocker *blocker)
+{
+    add_last_locked(blocker);
     blocker->active = true;
     count_locked(blocker, 1);
     record_retain(blocker);
@@ -109,8 +116,7 @@ void blocker_move_last_locked(struct blocker *blocker)
         place = &(*place)->after;
     *place = blocker->after;
     blocker->after = NULL;
-    *list_end = blocker;
-    list_end = &blocker->after;
+    add_last_locked(blocker);
 }
 
 static bool stays_locked(struct blocker *blocker)
@@ -119,6 +125,29 @@ static bool stays_locked(struct blocker *blocker)
         count_locked(blocker, -1);
     blocker->unblocked = blocker->unblocked || !blocker->stuck;
     return blocker->entering || blocker->stuck;
+}
+
+static bool waited_for_locked(const struct blocker *user)
+{
+    for (const struct blocker *blocker = list; blocker; blocker = blocker->after)
+        for (unsigned i = 0; i < blocker->count; i++)
+            if (blocker->waits[i] == user)
+                return true;
+    return false;
+}
+
+/* The application has released some user events that a removed command waited for, and without this command can't set
+ * them any more: their addresses may be reused. */
+static void forget_released_locked(const struct blocker *removed)
+{
+    for (unsigned i = 0; i < removed->count; i++) {
+        struct blocker *user = removed->waits[i];
+        if (user->queue || !user->active || user->setting || user->head.app_refs || waited_for_locked(user))
+            continue;
+        blocker_stop_pending_locked(user);
+        if (registry_find_locked(RECORD_BLOCKER, user->head.handle) == user)
+            record_release(registry_remove_locked(RECORD_BLOCKER, user->head.handle)); /* not the last reference */
+    }
 }
 
 /* Removes the blockers that are not stuck, and returns them as a separate list. */
@@ -135,6 +164,7 @@ static struct blocker *remove_locked(void)
         blocker->active = false;
         if (blocker->head.handle)
             record_release(registry_remove_locked(RECORD_BLOCKER, blocker->head.handle)); /* not the last reference */
+        forget_released_locked(blocker);
         blocker->after = removed;
         removed = blocker;
     }
@@ -241,11 +271,38 @@ static bool has_event(const struct blocker *blocker, const void *unused)
     return blocker->event != NULL;
 }
 
+/* The first one with an event whose turn comes after `*turn`, retained, or NULL; and its turn. */
+static struct blocker *find_next(unsigned long long *turn, unsigned long long last)
+{
+    os_lock(&registry_lock);
+    struct blocker *blocker = list;
+    while (blocker && (!blocker->event || blocker->turn <= *turn))
+        blocker = blocker->after;
+    if (blocker && blocker->turn > last)
+        blocker = NULL;
+    else if (blocker)
+        *turn = blocker->turn;
+    blocker_keep(blocker);
+    os_unlock(&registry_lock);
+    return blocker;
+}
+
+/* Where memory is short: a long list takes long. */
+static void visit_in_turn(unsigned long long last, void (*visit)(struct blocker *))
+{
+    unsigned long long turn = 0;
+    for (struct blocker *blocker; (blocker = find_next(&turn, last)) != NULL; blocker_put(blocker))
+        visit(blocker);
+}
+
 void blockers_each_with_event(void (*visit)(struct blocker *))
 {
     os_lock(&registry_lock);
+    const unsigned long long last = turns;
     struct blocker **found = blockers_collect_locked(has_event, NULL);
     os_unlock(&registry_lock);
+    if (!found)
+        visit_in_turn(last, visit);
     for (struct blocker **each = found; each && *each; each++) {
         visit(*each);
         blocker_put(*each);

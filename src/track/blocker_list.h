@@ -24,6 +24,7 @@ struct blocker {
     bool over;                  /* the command has ended although something seems to block it: an error ended it */
     bool stands;                /* see blocker_stands_for_earlier */
     bool watched;               /* the driver has been asked to report its end */
+    bool polled;                /* and has refused */
     bool setting;               /* a user event: a thread is in the driver's call that sets it */
     bool comes;                 /* see blocker_comes_locked */
     bool marked;                /* see blocker_mark_locked */
@@ -31,16 +32,17 @@ struct blocker {
     struct blocker_failure *failure;     /* of a command; one reference */
     struct prerequisites *prerequisites; /* owned; constant once it is not NULL. See prerequisites.h */
     struct blocker *after;               /* in the order of their turns: nothing waits for a later one */
+    unsigned long long turn;             /* its number, which only grows along the list */
     struct reaped reaped;                /* once it has ended */
     unsigned count;                      /* what the command waits for; retained */
     struct blocker *waits[];
 };
 
-/* Whether a command fails because an event of its wait list has failed; `by`: that user event, only compared. */
+/* Whether a command fails because an event of its wait list has failed. */
 struct blocker_failure {
     atomic_uint references;
     atomic_bool failed;
-    const struct blocker *by; /* guarded by registry_lock */
+    const struct blocker *by; /* that user event, while the driver may still refuse to set it. Guarded by registry_lock */
 };
 
 /* A blocker with one reference and space for what it waits for. NULL: out of memory. */
@@ -70,8 +72,7 @@ void blocker_mark_blocked_locked(bool (*blocks)(const struct blocker *user));
 bool blocker_pending_and_not_setting(const struct blocker *user);
 bool blocker_pending_and_not_coming(const struct blocker *user);
 bool blocker_pending_and_marked(const struct blocker *user);
-/* Calls `visit` with each blocker that has an event, without a lock; not with those that are added meanwhile, and with none if memory is
- * short. */
+/* Calls `visit` with each blocker that has an event, without a lock; not with those that are added meanwhile. */
 void blockers_each_with_event(void (*visit)(struct blocker *blocker));
 /* A command that stands for others has not ended before they have, unless it has failed. */
 bool blocker_ends_locked(const struct blocker *blocker, cl_int status);

@@ -1,6 +1,7 @@
 /* User events, which block commands until they are set; and the end of those commands after an error. */
 #include "track/blocker_list.h"
 
+#include "emulate/delivery.h"
 #include "track/prerequisites.h"
 #include "track/track.h"
 
@@ -87,7 +88,7 @@ static void note_failures_locked(const struct blocker *user)
     for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after) {
         if (blocker->stuck)
             atomic_fetch_add(&blocker->queue->failures, 1);
-        if (!blocker->failure->by && fails_with(blocker, user))
+        if (!blocker_failed(blocker->failure) && fails_with(blocker, user))
             set_failed_locked(blocker, user);
     }
 }
@@ -98,6 +99,14 @@ static void take_back_failures_locked(const struct blocker *user)
     for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after)
         if (blocker->failure->by == user)
             set_failed_locked(blocker, NULL);
+}
+
+/* The driver has set the user event: they stay failed. */
+static void settle_failures_locked(const struct blocker *user)
+{
+    for (const struct blocker *blocker = blocker_list_locked(); blocker; blocker = blocker->after)
+        if (blocker->failure->by == user)
+            blocker->failure->by = NULL;
 }
 
 void blockers_not_set(struct blocker *user)
@@ -177,6 +186,10 @@ bool blockers_release(cl_event event)
     os_unlock(&registry_lock);
     if (ends)
         record_release(user);
+    if (last && !ends && !callback_runs_here()) { /* what waits for it may have failed meanwhile */
+        blockers_each_with_event(blocker_ask_driver);
+        blockers_finish();
+    }
     return unset;
 }
 
@@ -200,8 +213,41 @@ static void CL_CALLBACK on_end(cl_event event, cl_int status, void *data)
     callback_leave(&entry);
 }
 
-/* Asks the driver to report the command's end. If it cannot, the command counts as blocked until everything that it
- * waits for is set. The command whose callback runs here has ended, and rusticl 22.3 has its event locked. */
+static bool any_polled(void)
+{
+    os_lock(&registry_lock);
+    const struct blocker *blocker = blocker_list_locked();
+    while (blocker && !blocker->polled)
+        blocker = blocker->after;
+    os_unlock(&registry_lock);
+    return blocker != NULL;
+}
+
+/* A driver without memory refuses callbacks. What it would report is found here, and acted on as in a callback. */
+static unsigned poll_ends(void)
+{
+    enum { PAUSE_MS = 4 };
+    struct callback_entry entry;
+    blockers_each_with_event(blocker_ask_driver);
+    callback_enter(&entry, NULL, CL_COMPLETE);
+    blockers_finish();
+    deferral.run(0);
+    callback_leave(&entry);
+    return any_polled() ? PAUSE_MS : 0;
+}
+
+static struct watch ends_watch = {.poll = poll_ends};
+
+static void poll_end(struct blocker *blocker)
+{
+    os_lock(&registry_lock);
+    blocker->polled = true;
+    os_unlock(&registry_lock);
+    watch_start(&ends_watch);
+}
+
+/* Asks the driver to report the command's end. The command whose callback runs here has ended, and rusticl 22.3 has its
+ * event locked. */
 static void watch_end(struct blocker *blocker)
 {
     cl_int status;
@@ -213,8 +259,8 @@ static void watch_end(struct blocker *blocker)
     const bool needed = blocker->active && !blocker->over && !blocker->watched;
     blocker->watched = true;
     os_unlock(&registry_lock);
-    if (needed)
-        below()->clSetEventCallback(blocker->event, CL_COMPLETE, on_end, NULL);
+    if (needed && below()->clSetEventCallback(blocker->event, CL_COMPLETE, on_end, NULL) != CL_SUCCESS)
+        poll_end(blocker);
 }
 
 /* The event no longer blocks anything. Returns the registry's reference, or NULL if the application has already
@@ -238,6 +284,7 @@ void blockers_set(struct blocker *user, bool failed, unsigned owner)
         mark_behind_locked(user);
         note_failures_locked(user);
     }
+    settle_failures_locked(user);
     struct record *forgotten = forget_locked(user);
     os_unlock(&registry_lock);
     record_release(forgotten);

@@ -240,6 +240,27 @@ static void deferred_pair_failed(struct world *w)
     deferred(w, 2, -7);
 }
 
+/* One of two user events fails, which ends the release, and the program sets the other one only after that. */
+static void deferred_beside(struct world *w)
+{
+    cl_event released = NULL, held = NULL;
+    if (!acquire(w, WITH_EVENT, NULL) || !write_all(w, SEED_SECOND))
+        return;
+    cl_event users[] = {make_user_event(w), make_user_event(w)};
+    if (users[0] && users[1]) {
+        went(w, STEP_ANY, clEnqueueBarrierWithWaitList(w->queue, 2, users, &held), "clEnqueueBarrierWithWaitList");
+        release_later(w, NULL, &released);
+        set(w, users[0], -7);
+        ended(w, released);
+        users[0] = NULL;
+    }
+    for (int i = 0; i < 2; i++)
+        if (users[i])
+            set(w, users[i], CL_COMPLETE);
+    if (held)
+        end_of(w, held);
+}
+
 /* More objects than a call has room for without memory. */
 static bool share_many(struct world *w)
 {
@@ -796,6 +817,7 @@ const struct scenario scenarios[] = {
     {"a refused release out of order, Direct3D 11", D3D11, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE,
      BIT(FLAT) | BIT(BUFFER), behind_refused_release},
     {"a deferred release that fails, Direct3D 11", D3D11, 0, BIT(FLAT), deferred_failed},
+    {"a deferred release that fails beside an event, Direct3D 11", D3D11, 0, BIT(FLAT), deferred_beside},
     {"deferred commands that fail, Direct3D 11", D3D11, 0, BIT(FLAT), deferred_pair_failed},
     {"deferred commands that fail out of order, Direct3D 11", D3D11, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, BIT(FLAT),
      deferred_pair_failed},
