@@ -18,7 +18,8 @@
  *  - of an array of 1D images only the first is copied to a buffer or from one, the rest is CL_INVALID_VALUE.
  *
  * While CLD3D_TEST_NO_BARRIERS is set it is short of something for each barrier, and while CLD3D_TEST_NO_CONTEXTS is set for each
- * context. While CLD3D_TEST_BARRIERS_END_WELL is set a barrier that fails is complete for who asks (with the driver now and then).
+ * context. While CLD3D_TEST_BARRIERS_END_WELL or CLD3D_TEST_MARKERS_END_WELL is set, one that fails is complete for who asks (barriers
+ * with the driver now and then).
  * While CLD3D_TEST_COPIES_FAIL is set each copy of a buffer to an image fails, which has one event to wait for at most. */
 #include "like_nvidia.h"
 
@@ -554,7 +555,7 @@ static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, siz
         return status;
     memcpy(&seen, to, sizeof(seen));
     below->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL);
-    const int ends_well = type == CL_COMMAND_MARKER    ? is_plain_marker(event)
+    const int ends_well = type == CL_COMMAND_MARKER    ? is_plain_marker(event) || getenv("CLD3D_TEST_MARKERS_END_WELL")
                           : type == CL_COMMAND_BARRIER ? getenv("CLD3D_TEST_BARRIERS_END_WELL") != NULL
                                                        : 0;
     if (seen < 0 && ends_well)

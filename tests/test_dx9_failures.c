@@ -128,6 +128,31 @@ DX9_CASE(locked_once, 0)
     }
 }
 
+/* ---- a surface that does not take what was written ---- */
+
+/* The release says so. What was only read is there in any case. */
+DX9_CASE(unlock_fails, 0)
+{
+    const struct dx9_format *const formats[] = {BGRA8, &dx9_formats[0]};
+    if (over_transport("import")) {
+        SKIP("nothing is copied there");
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        struct dx9_surface s;
+        if (!dx9_open_surface(&s, dx9, formats[i], DX9_PLAIN, WIDTH, HEIGHT))
+            continue;
+        dx9_frame(&s, 1);
+        CHECK(fake_d3d_fail("IDirect3DSurface9::UnlockRect", 1, E_FAIL) > 0);
+        dx9_acquire(&s);
+        dx9_cl_fill(&s, 2);
+        CHECK(fake_d3d_fail("IDirect3DSurface9::UnlockRect", 1, E_FAIL) > 0);
+        CHECK_INT(s.dx9->release(s.queue, s.format->plane_count, s.planes, 0, NULL, NULL), CL_OUT_OF_RESOURCES);
+        dx9_frame(&s, 3);
+        dx9_close_surface(&s);
+    }
+}
+
 /* ---- a target of a video processor ---- */
 
 /* Some can be locked and not read back, and the other way round. */
@@ -188,6 +213,7 @@ static const struct tap_test tests[] = {
     DX9_TESTS("two objects of a surface, one by a lock and one through a render target", two_ways),
     DX9_TESTS("a surface that can't be locked, after one of its shape that can", not_lockable),
     DX9_TESTS("a surface that is locked at the first acquire", locked_once),
+    DX9_TESTS("a surface that does not take what was written", unlock_fails),
     DX9_TESTS("handles of surfaces that Direct3D does not make again", no_twin),
     DX9_TESTS("a packed target of a video processor", packed_target),
 };

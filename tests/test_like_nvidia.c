@@ -38,7 +38,7 @@ static void again(void)
     }
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
     test_setenv("CLD3D_NO_QUIRKS", "pocl-order"); /* which asks other events than the markers */
-    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "like NVIDIA:"), 28);
+    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "like NVIDIA:"), 30);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1"); /* for the workarounds that go by the name */
     CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "named NVIDIA:"), 8);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
@@ -290,7 +290,7 @@ static void wait_for_failed(const struct rig *rig, const struct shared *acquired
 }
 
 /* The event of a deferred command that fails, where the driver ends the command that stands for it without an error. */
-SHARING_CASE(failed_release, 0)
+static void release_fails(struct rig *rig, const char *setting)
 {
     struct shared shared;
     cl_event released = NULL;
@@ -299,7 +299,7 @@ SHARING_CASE(failed_release, 0)
         return;
     CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
     cl_event user = user_event(rig->context);
-    test_setenv("CLD3D_TEST_BARRIERS_END_WELL", "1");
+    test_setenv(setting, "1");
     CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &user, &released), CL_SUCCESS);
     CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
     clWaitForEvents(1, &released);
@@ -307,12 +307,22 @@ SHARING_CASE(failed_release, 0)
     CHECK_INT(clSetEventCallback(released, CL_COMPLETE, note_status, &told), CL_SUCCESS);
     CHECK_INT(told_status(&told), CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
     wait_for_failed(rig, &shared, released);
-    test_setenv("CLD3D_TEST_BARRIERS_END_WELL", NULL);
+    test_setenv(setting, NULL);
     CHECK_INT(acquire_one(rig, shared.object), rig->api->already_acquired);
     CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
     shared_close(&shared);
+}
+
+SHARING_CASE(failed_release, 0)
+{
+    release_fails(rig, "CLD3D_TEST_BARRIERS_END_WELL");
+}
+
+SHARING_CASE(failed_release_by_marker, 0)
+{
+    release_fails(rig, "CLD3D_TEST_MARKERS_END_WELL");
 }
 
 /* An acquire whose end the driver reports well though its wait list has failed: the object is Direct3D's. */
@@ -627,6 +637,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("like NVIDIA: an acquire behind a failed event", failed_event),
     SHARING_TESTS("like NVIDIA: a chain behind an event that fails", failed_chain),
     SHARING_TESTS("like NVIDIA: a release that fails behind a barrier that ends well", failed_release),
+    SHARING_TESTS("like NVIDIA: a release that fails behind a marker that ends well", failed_release_by_marker),
     SHARING_TESTS("like NVIDIA: an acquire that fails behind a barrier that ends well", failed_acquire),
     SHARING_TESTS("like NVIDIA: an acquire ends after it began", times),
     SHARING_TESTS("emulated over NVIDIA: an image whose texels can't be converted", failed_creation),

@@ -14,7 +14,7 @@
 /* The work of a thread between begin and end. */
 static _Thread_local struct {
     IDirect3DDevice9 *device; /* the current one, with a reference and a claim; NULL: none yet */
-    bool any_lost;            /* this device or an earlier one was lost */
+    bool any_failed;          /* this device or an earlier one was lost, or did not take what was written */
     /* The surface of the device that is locked: its planes usually follow one another in a list, and each lock waits for
      * Direct3D. */
     IDirect3DSurface9 *surface; /* not owned: that of an object in the list; NULL: none */
@@ -106,8 +106,9 @@ static bool still_there(IDirect3DDevice9 *device)
 
 static void unlock(void)
 {
-    if (at_work.surface)
-        IDirect3DSurface9_UnlockRect(at_work.surface);
+    if (at_work.surface && !d3d_check("IDirect3DSurface9::UnlockRect", IDirect3DSurface9_UnlockRect(at_work.surface)) &&
+        !(at_work.flags & D3DLOCK_READONLY))
+        at_work.any_failed = true;
     at_work.surface = NULL;
 }
 
@@ -165,7 +166,7 @@ static void leave_device(void)
         return;
     unlock();
     if (!still_there(device))
-        at_work.any_lost = true;
+        at_work.any_failed = true;
     at_work.device = NULL;
     end_claim();
     com_release(device);
@@ -188,13 +189,13 @@ static IDirect3DDevice9 *enter_device(void *resource)
 
 static void begin(void)
 {
-    at_work.any_lost = false;
+    at_work.any_failed = false;
 }
 
 bool d3d9_leave(void)
 {
     leave_device();
-    return !at_work.any_lost;
+    return !at_work.any_failed;
 }
 
 static bool can_lock(IDirect3DSurface9 *surface)

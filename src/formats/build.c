@@ -83,8 +83,10 @@ static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_device
                                           void(CL_CALLBACK *pfn_notify)(cl_program, void *), void *user_data)
 {
     struct context_record *context = with_interop(program);
-    /* A failure may be reported only when the program is linked. */
-    char *more = context ? more_options(options, !context_has(context, QUIRK_NVIDIA_ARGUMENT_INFO)) : NULL;
+    /* There is no second try: a failure may be reported only when the program is linked. */
+    char *more = context && has_source(program)
+                     ? more_options(options, !context_has(context, QUIRK_NVIDIA_ARGUMENT_INFO))
+                     : NULL;
     record_release(context);
     const cl_int status =
         next.clCompileProgram(program, num_devices, device_list, more ? more : options, num_input_headers,

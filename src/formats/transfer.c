@@ -111,7 +111,8 @@ static cl_int move_rows(const struct image_part *p, bool write, cl_bool blocking
 }
 
 /* Waits for a failed command's step, because the application assumes that a failed command no longer uses its memory.
- * There is no wait if a user event could make it endless, or in a callback, where the driver may need this thread. */
+ * There is no wait if a user event could make it endless, or in a callback, where the driver may need this thread: the
+ * step then still uses that memory once it runs (docs/behaviour.md). */
 static void end_failed(cl_event event)
 {
     if (event && !blockers_possible() && !callback_runs_here()) {
@@ -121,7 +122,8 @@ static void end_failed(cl_event event)
     event_put(event);
 }
 
-/* The steps of a read, whose events the caller owns. On failure there are no events, and nothing writes to `ptr`. */
+/* The steps of a read, whose events the caller owns. On failure there are no events, and nothing writes to `ptr` unless
+ * end_failed did not wait. */
 static cl_int read_steps(const struct image_part *p, cl_bool blocking, const struct host_rows *host, void *ptr,
                          cl_event *first, cl_event *done)
 {

@@ -42,7 +42,8 @@ struct blocker {
 struct blocker_failure {
     atomic_uint references;
     atomic_bool failed;
-    const struct blocker *by; /* that user event, while the driver may still refuse to set it. Guarded by registry_lock */
+    const struct blocker
+        *by; /* that user event, while the driver may still refuse to set it. Guarded by registry_lock */
 };
 
 /* A blocker with one reference and space for what it waits for. NULL: out of memory. */

@@ -360,11 +360,10 @@ void staged_undo(const struct handover *handover)
     lend(handover);
 }
 
-static bool map_for_rows(struct staged *staged)
+static bool need_rows(struct staged *staged)
 {
-    const bool has_rows = !staged->takes_rows || staged_need_rows(staged);
-    staged->base.short_of_memory = !has_rows;
-    return has_rows && staged_map(staged, false);
+    staged->base.short_of_memory = staged->takes_rows && !staged_need_rows(staged);
+    return !staged->base.short_of_memory;
 }
 
 /* For `count` transfers, as planes_together gives them. */
@@ -375,7 +374,7 @@ static bool map_and_take(struct transfer *const *transfers, cl_uint count)
     bool done = true;
     for (cl_uint i = 0; i < count && done; i++) {
         struct staged *staged = staged_of(transfers[i]);
-        done = map_for_rows(staged);
+        done = staged_map(staged, false);
         if (done && staged->takes_rows)
             copies[mapped++] = copy_of(staged, false);
     }
@@ -386,13 +385,14 @@ static bool map_and_take(struct transfer *const *transfers, cl_uint count)
     return done;
 }
 
-/* All copies are queued before the first is waited for. */
+/* All copies are queued before the first is waited for. Rows are obtained before anything is mapped: the driver may be
+ * waited for, but not with a surface locked. */
 static bool fetch_and_map(const struct handover *handover)
 {
     static atomic_uint fetches;
     const unsigned number = atomic_fetch_add(&fetches, 1);
     for (cl_uint i = 0; i < handover->count; i++) {
-        if (!fetch(staged_of(handover->transfers[i])))
+        if (!fetch(staged_of(handover->transfers[i])) || !need_rows(staged_of(handover->transfers[i])))
             return false;
         staged_of(handover->transfers[i])->fetch_number = number;
     }
