@@ -13,7 +13,7 @@ bool d3d9_is_in(IDirect3DSurface9 *surface, const GUID *kind);
 IDirect3DDevice9 *d3d9_device_of(void *resource);
 
 /* The device of a surface, for use by this thread until d3d9_leave; NULL: there is none. d3d9_leave is called only
- * after a device was returned; it returns whether the device is not lost. */
+ * after a device was returned; it returns whether the device is not lost and has taken what was written. */
 IDirect3DDevice9 *d3d9_enter(void *surface);
 bool d3d9_leave(void);
 

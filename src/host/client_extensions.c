@@ -86,8 +86,8 @@ static bool ends_at_the_wall(const char *name)
     return false;
 }
 
-/* The function of the OpenCL below in Wine, if it has one by this name. */
-static next_function in_wine(const char *name)
+/* The function that programs get by this name without an address of the host's, if there is one. */
+static next_function without_bridge(const char *name)
 {
     const struct next_slot *slot = next_slot_find(name);
     const next_function function = slot ? next_slot_get(&next, slot) : NULL;
@@ -99,7 +99,7 @@ static void *find(cl_platform_id platform, const char *name)
 {
     const uint64_t arguments[] = {(uint64_t)(uintptr_t)platform, (uint64_t)(uintptr_t)name};
     const uint64_t address = name && !ends_at_the_wall(name) ? client_ask(CHANNEL_EXTEND, 2, arguments) : 0;
-    next_function function = address ? in_wine(name) : NULL;
+    next_function function = address ? without_bridge(name) : NULL;
     if (address && !function)
         function = bridge(address, name);
     if (address && !function)

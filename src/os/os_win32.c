@@ -212,9 +212,9 @@ static DWORD protection_at(const void *address, size_t size)
 static bool on_stack(const void *address, size_t size)
 {
     ULONG_PTR lowest, end;
-    const uintptr_t at = (uintptr_t)address;
+    const uintptr_t at = (uintptr_t)address, here = (uintptr_t)&lowest;
     GetCurrentThreadStackLimits(&lowest, &end);
-    return at >= (uintptr_t)&lowest && at < end && size <= end - at;
+    return here >= lowest && at >= here && at < end && size <= end - at; /* a program may have made itself a stack */
 }
 
 bool os_readable(const void *address, size_t size)

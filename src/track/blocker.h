@@ -97,8 +97,9 @@ void blockers_fail(cl_event event);
 /* A user event is set; `failed`: to an error, with which commands may end that other events still block. `owner`: by
  * the application, with the number of blockers_claim; otherwise 0. Puts `user`; NULL is allowed. */
 void blockers_set(struct blocker *user, bool failed, unsigned owner);
-/* A pending user event that the application releases without having set it blocks what was enqueued forever, but its
- * address may be reused. Returns whether this has just happened to one that blocks nothing and that no thread is setting. */
+/* The application releases a user event. If that was the last reference and the event is not set, it blocks what waits for
+ * it until that fails with another event; then its address may be reused. Asks the driver for that. Returns whether the
+ * event is not set, blocks nothing, and no thread is setting it. */
 bool blockers_release(cl_event event);
 
 /* ---- for commands that are deferred until nothing blocks them ---- */

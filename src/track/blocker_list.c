@@ -136,18 +136,20 @@ static bool waited_for_locked(const struct blocker *user)
     return false;
 }
 
-/* The application has released some user events that a removed command waited for, and without this command can't set
- * them any more: their addresses may be reused. */
+void blocker_forget_released_locked(struct blocker *user)
+{
+    if (!user->active || user->setting || user->head.app_refs || waited_for_locked(user))
+        return;
+    blocker_stop_pending_locked(user);
+    if (registry_find_locked(RECORD_BLOCKER, user->head.handle) == user)
+        record_release(registry_remove_locked(RECORD_BLOCKER, user->head.handle)); /* not the last reference */
+}
+
 static void forget_released_locked(const struct blocker *removed)
 {
-    for (unsigned i = 0; i < removed->count; i++) {
-        struct blocker *user = removed->waits[i];
-        if (user->queue || !user->active || user->setting || user->head.app_refs || waited_for_locked(user))
-            continue;
-        blocker_stop_pending_locked(user);
-        if (registry_find_locked(RECORD_BLOCKER, user->head.handle) == user)
-            record_release(registry_remove_locked(RECORD_BLOCKER, user->head.handle)); /* not the last reference */
-    }
+    for (unsigned i = 0; i < removed->count; i++)
+        if (!removed->waits[i]->queue)
+            blocker_forget_released_locked(removed->waits[i]);
 }
 
 /* Removes the blockers that are not stuck, and returns them as a separate list. */

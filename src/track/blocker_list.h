@@ -50,6 +50,9 @@ struct blocker_failure {
 struct blocker *blocker_new(unsigned capacity);
 /* A user event blocks nothing any longer. */
 void blocker_stop_pending_locked(struct blocker *user);
+/* Does this, and takes the user event from the registry, if the application has released it and no command waits for it:
+ * it can't be set any more, and its address may be reused. The caller has a reference. */
+void blocker_forget_released_locked(struct blocker *user);
 
 /* The first one in the list, or NULL; `after` leads to the others. */
 struct blocker *blocker_list_locked(void);

@@ -115,6 +115,7 @@ void blockers_not_set(struct blocker *user)
     if (user) {
         user->setting = false;
         take_back_failures_locked(user);
+        blocker_forget_released_locked(user);
     }
     os_unlock(&registry_lock);
     blocker_put(user);
@@ -162,37 +163,6 @@ void blockers_fail(cl_event event)
         os_sleep_shortly();
 }
 
-static bool blocks_any_locked(struct blocker *user)
-{
-    bool found = false;
-    mark_behind_locked(user);
-    for (const struct blocker *blocker = blocker_list_locked(); blocker && !found; blocker = blocker->after)
-        found = blocker->stuck;
-    return found;
-}
-
-bool blockers_release(cl_event event)
-{
-    if (!blockers_possible())
-        return false;
-    os_lock(&registry_lock);
-    struct blocker *user = registry_find_locked(RECORD_BLOCKER, event);
-    const bool last = user && !user->queue && --user->head.app_refs == 0;
-    const bool ends =
-        last && !blocks_any_locked(user); /* while commands wait for the event, a program may still set it */
-    const bool unset = ends && !user->setting;
-    if (ends)
-        registry_remove_locked(RECORD_BLOCKER, event);
-    os_unlock(&registry_lock);
-    if (ends)
-        record_release(user);
-    if (last && !ends && !callback_runs_here()) { /* what waits for it may have failed meanwhile */
-        blockers_each_with_event(blocker_ask_driver);
-        blockers_finish();
-    }
-    return unset;
-}
-
 /* ---- the end of commands after an error ---- */
 
 /* Some drivers process the error later, on their own threads (rusticl 22.3): then the end of the command shows it. The
@@ -226,7 +196,7 @@ static bool any_polled(void)
 /* A driver without memory refuses callbacks. What it would report is found here, and acted on as in a callback. */
 static unsigned poll_ends(void)
 {
-    enum { PAUSE_MS = 4 };
+    enum { PAUSE_MS = 16 };
     struct callback_entry entry;
     blockers_each_with_event(blocker_ask_driver);
     callback_enter(&entry, NULL, CL_COMPLETE);
@@ -243,7 +213,11 @@ static void poll_end(struct blocker *blocker)
     os_lock(&registry_lock);
     blocker->polled = true;
     os_unlock(&registry_lock);
-    watch_start(&ends_watch);
+    if (watch_start(&ends_watch))
+        return;
+    os_lock(&registry_lock);
+    blocker->polled = blocker->watched = false; /* the next event that fails asks again */
+    os_unlock(&registry_lock);
 }
 
 /* Asks the driver to report the command's end. The command whose callback runs here has ended, and rusticl 22.3 has its
@@ -296,4 +270,51 @@ void blockers_set(struct blocker *user, bool failed, unsigned owner)
         blockers_each_with_event(watch_end); /* commands that other user events also block */
         blockers_finish();
     }
+}
+
+/* ---- user events that the application releases ---- */
+
+static bool blocks_any_locked(struct blocker *user)
+{
+    bool found = false;
+    mark_behind_locked(user);
+    for (const struct blocker *blocker = blocker_list_locked(); blocker && !found; blocker = blocker->after)
+        found = blocker->stuck;
+    return found;
+}
+
+/* What waits for the user event may have failed meanwhile. Returns whether nothing waits for it any longer, and no thread
+ * is setting it. */
+static bool is_free_now(struct blocker *user)
+{
+    if (!callback_runs_here())
+        blockers_each_with_event(blocker_ask_driver);
+    blockers_finish();
+    watch_start(&ends_watch); /* for deferred commands that this has made ready */
+    os_lock(&registry_lock);
+    const bool is_free = !user->active && !user->setting;
+    os_unlock(&registry_lock);
+    return is_free;
+}
+
+bool blockers_release(cl_event event)
+{
+    if (!blockers_possible())
+        return false;
+    os_lock(&registry_lock);
+    struct blocker *user = registry_find_locked(RECORD_BLOCKER, event);
+    const bool last = user && !user->queue && --user->head.app_refs == 0;
+    const bool ends =
+        last && !blocks_any_locked(user); /* while commands wait for the event, a program may still set it */
+    bool unset = ends && !user->setting;
+    if (ends)
+        registry_remove_locked(RECORD_BLOCKER, event);
+    else if (last)
+        record_retain(user);
+    os_unlock(&registry_lock);
+    if (last && !ends)
+        unset = is_free_now(user);
+    if (last)
+        record_release(user);
+    return unset;
 }

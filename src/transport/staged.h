@@ -16,7 +16,8 @@ struct staged {
     struct transfer base;
     struct staging_pool *pool;    /* the context's */
     struct pinning *pinning;      /* the context's, for `rows`. NULL: these are ordinary memory */
-    bool lends;                   /* others may have the staging copy between a release and the next acquire */
+    bool lends;                   /* others may have the staging copy between a release and the next acquire, unless
+                                   * it is of use to no other */
     bool lent;                    /* it has been lent, and there is no other one yet */
     bool keeps_rows;              /* they are not lent: the memory object lies in them */
     struct mapped_surface mapped; /* valid while is_mapped: from acquire to release, or only while rows are copied */
