@@ -414,6 +414,7 @@ SHARING_CASE(unset_user_events, 0)
     if (shares)
         CHECK_INT(second.release(second.queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(late), CL_SUCCESS);
+    pause_ms(20); /* cld3d looks once whether anything still waits for it */
     CHECK(rig_event_status(behind) > CL_COMPLETE);
     CHECK_INT(clSetUserEventStatus(late, CL_COMPLETE), CL_SUCCESS);
     CHECK_INT(clWaitForEvents(1, &behind), CL_SUCCESS);
