@@ -94,7 +94,7 @@ static next_function without_bridge(const char *name)
     return slot && function != slot->missing ? function : NULL;
 }
 
-/* Some drivers return core functions by name, each its own: bridges are few. */
+/* There are few bridges, and some drivers return core functions by name, each driver its own. */
 static void *find(cl_platform_id platform, const char *name)
 {
     const uint64_t arguments[] = {(uint64_t)(uintptr_t)platform, (uint64_t)(uintptr_t)name};

@@ -38,12 +38,12 @@ struct blocker {
     struct blocker *waits[];
 };
 
-/* Whether a command fails because an event of its wait list has failed. */
+/* Whether a command fails because an event of its wait list has failed. `by`: that user event, while the driver may still
+ * refuse to set it; guarded by registry_lock. */
 struct blocker_failure {
     atomic_uint references;
     atomic_bool failed;
-    const struct blocker
-        *by; /* that user event, while the driver may still refuse to set it. Guarded by registry_lock */
+    const struct blocker *by;
 };
 
 /* A blocker with one reference and space for what it waits for. NULL: out of memory. */
