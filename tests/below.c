@@ -13,7 +13,7 @@
 #include <time.h>
 
 static atomic_uint until_failure, until_no_callback, launches, refusing, blocking_reads, barriers, markers, queues,
-    queues_asked;
+    queues_asked, buffers;
 static atomic_ullong added;        /* properties that queues tell besides their own */
 static atomic_uint failing, early; /* user events that fail now, and BELOW_EARLY */
 static atomic_llong works_until;   /* nanoseconds */
@@ -27,11 +27,37 @@ static cl_event gates[BELOW_GATES], before_gates[BELOW_GATES]; /* and what the c
 
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *status)
 {
-    if (atomic_load(&until_failure) == 0 || atomic_fetch_sub(&until_failure, 1) != 1)
-        return below->clCreateBuffer(context, flags, size, host, status);
+    if (atomic_load(&until_failure) == 0 || atomic_fetch_sub(&until_failure, 1) != 1) {
+        cl_mem buffer = below->clCreateBuffer(context, flags, size, host, status);
+        atomic_fetch_add(&buffers, buffer != NULL);
+        return buffer;
+    }
     if (status)
         *status = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     return NULL;
+}
+
+static int is_buffer(cl_mem memory)
+{
+    cl_mem_object_type type = 0;
+    return below->clGetMemObjectInfo(memory, CL_MEM_TYPE, sizeof(type), &type, NULL) == CL_SUCCESS &&
+           type == CL_MEM_OBJECT_BUFFER;
+}
+
+static cl_int CL_API_CALL retain_memory(cl_mem memory)
+{
+    const int counts = is_buffer(memory);
+    const cl_int status = below->clRetainMemObject(memory);
+    atomic_fetch_add(&buffers, counts && status == CL_SUCCESS);
+    return status;
+}
+
+static cl_int CL_API_CALL release_memory(cl_mem memory)
+{
+    const int counts = is_buffer(memory);
+    const cl_int status = below->clReleaseMemObject(memory);
+    atomic_fetch_sub(&buffers, counts && status == CL_SUCCESS);
+    return status;
 }
 
 static struct timespec in_a_minute(void)
@@ -186,6 +212,7 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     case BELOW_BLOCKING: *value = atomic_load(&blocking_reads); return CL_SUCCESS;
     case BELOW_EVENTS_RELEASED: *value = atomic_load(&released); return CL_SUCCESS;
     case BELOW_QUEUES: *value = atomic_load(&queues); return CL_SUCCESS;
+    case BELOW_BUFFERS: *value = atomic_load(&buffers); return CL_SUCCESS;
     case BELOW_QUEUES_ASKED: *value = atomic_load(&queues_asked); return CL_SUCCESS;
     case BELOW_BARRIERS: *value = atomic_load(&barriers); return CL_SUCCESS;
     case BELOW_MARKERS: *value = atomic_load(&markers); return CL_SUCCESS;
@@ -583,6 +610,8 @@ static void replace(void)
     table.clGetDeviceInfo = get_device_info;
     table.clGetSupportedImageFormats = get_formats;
     table.clCreateBuffer = create_buffer;
+    table.clRetainMemObject = retain_memory;
+    table.clReleaseMemObject = release_memory;
     table.clEnqueueNDRangeKernel = launch;
     table.clGetCommandQueueInfo = get_queue_info;
     table.clGetExtensionFunctionAddressForPlatform = get_address;

@@ -52,6 +52,8 @@ enum { BELOW_GATES = 2 };
 #define BELOW_EVENTS_RELEASED 0x7E71
 /* *value becomes the number of references to queues that are held above. */
 #define BELOW_QUEUES 0x7E6D
+/* *value becomes the number of references to buffers that are held above, if all are made by clCreateBuffer. */
+#define BELOW_BUFFERS 0x7E73
 /* *value becomes the number of questions for the contexts of queues so far. */
 #define BELOW_QUEUES_ASKED 0x7E6F
 

@@ -91,7 +91,7 @@ static void again(void)
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
-    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 34 : 30);
+    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 36 : 32);
     /* And where one thread of the driver runs all commands. */
     test_setenv("POCL_MAX_PTHREAD_COUNT", "1");
     CHECK_INT(run_again("in a callback: ", "OPENCL_LAYERS", layers), 2);
@@ -409,6 +409,26 @@ SHARING_CASE(short_write, 0)
         CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
+/* The buffer of a map goes with the image. */
+SHARING_CASE(goes_mapped, 0)
+{
+    static const size_t region[3] = {WIDTH, HEIGHT, 1};
+    if (!over_layer())
+        return;
+    const cl_uint before = order_below(rig->queue, BELOW_BUFFERS, 0);
+    cl_mem image = make_image(rig);
+    if (emulated(rig, image)) {
+        size_t row;
+        cl_int status = 1;
+        CHECK(clEnqueueMapImage(rig->queue, image, CL_TRUE, CL_MAP_READ, no_origin(), region, &row, NULL, 0, NULL, NULL,
+                                &status) != NULL);
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK(order_below(rig->queue, BELOW_BUFFERS, 0) > before);
+    }
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    CHECK_INT(order_below(rig->queue, BELOW_BUFFERS, 0), before);
 }
 
 /* Whether a command that waits for nothing comes to its end behind a kernel that waits for `user`. */
@@ -1244,6 +1264,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("over the layer: a kernel that is refused behind a user event", refused_kernel),
     SHARING_TESTS("over the layer: a copy that is refused behind a user event", refused_copy),
     SHARING_TESTS("over the layer: memory is short for a write behind a user event", short_write),
+    SHARING_TESTS("over the layer: an image that goes while it is mapped", goes_mapped),
     SHARING_TESTS("over the layer: a kernel out of order holds nothing up", out_of_order),
     SHARING_TESTS("over the layer: kernels out of order wait for what requantizes, and behind a barrier",
                   behind_barrier),
