@@ -26,8 +26,8 @@ bool log_wants_statistics(void);
 void log_statistics(const char *format, ...) LOG_FORMAT(1, 2);
 
 /* The single place that logs refusals: logs at level `warn` that `call` fails with `code` and why, and returns
- * `code`. */
-cl_int log_refuse(const char *call, cl_int code, const char *format, ...) LOG_FORMAT(3, 4);
+ * `code`. Cold, so that the compiler puts the code of refusals apart from what a frame runs. */
+__attribute__((cold)) cl_int log_refuse(const char *call, cl_int code, const char *format, ...) LOG_FORMAT(3, 4);
 
 /* The single place that logs errors of the OpenCL below: logs at level `warn` that its function `what`, needed for
  * `call`, failed with `code`, and returns `code`. Logs nothing and returns CL_SUCCESS if it did not fail. */

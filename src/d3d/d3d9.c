@@ -84,17 +84,26 @@ static bool dxva_adapter(void *object, bool object_is_adapter, struct d3d_adapte
 
 /* ---- surfaces ---- */
 
-static bool of_device(IDirect3DSurface9 *surface, void *device)
+static bool is_device(IDirect3DDevice9 *owner, void *device)
 {
-    IDirect3DDevice9 *owner = NULL, *expected = com_query(device, &IID_IDirect3DDevice9);
-    bool same = true; /* if a DXVA-HD device does not report it */
+    if (owner == device)
+        return true;
+    IDirect3DDevice9 *expected = com_query(device, &IID_IDirect3DDevice9);
     if (!expected)
         expected = dxvahd_d3d_device(device);
-    if (expected) {
-        same = SUCCEEDED(IDirect3DSurface9_GetDevice(surface, &owner)) && com_identity(owner) == com_identity(expected);
-        com_release(owner);
-    }
+    const bool reports = expected != NULL; /* some DXVA-HD devices do not */
+    const bool same = reports && owner && com_identity(owner) == com_identity(expected);
     com_release(expected);
+    return same || !reports;
+}
+
+static bool of_device(IDirect3DSurface9 *surface, void *device)
+{
+    IDirect3DDevice9 *owner = NULL;
+    if (FAILED(IDirect3DSurface9_GetDevice(surface, &owner)))
+        owner = NULL;
+    const bool same = is_device(owner, device);
+    com_release(owner);
     return same;
 }
 
