@@ -255,16 +255,18 @@ static void function_enqueued(const struct rig *rig)
     shared_close(&shared);
 }
 
-/* Where it is not known which commands there are. */
+/* Where it is not known which commands there are, and so what they have written. Through the host a copy is enqueued. */
 static void commands_unseen(const struct rig *rig)
 {
     struct shared shared;
+    const char *transport = getenv("CLD3D_TRANSPORT");
+    const bool copies = !is_pocl(rig->platform) || (transport && strcmp(transport, "host") == 0);
     if (!shared_open(rig, KIND_2D, 87, &shared))
         return;
     acquire_and_read(rig, rig->queue, &shared);
     const cl_uint before = order_below(rig->queue, BELOW_MARKERS, 0);
     CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    CHECK_INT(order_below(rig->queue, BELOW_MARKERS, 0) - before, is_pocl(rig->platform));
+    CHECK_INT(order_below(rig->queue, BELOW_MARKERS, 0) - before, copies ? 0 : 1);
     shared_close(&shared);
 }
 
