@@ -742,7 +742,8 @@ static inline bool ends_soon(cl_event event)
     return rig_event_status(event) <= CL_COMPLETE;
 }
 
-/* Whether a command ends with the first event of its wait list that fails. rusticl's waits for all of them. */
+/* Whether a command ends with the first event of its wait list that fails; if not, the case is skipped. rusticl's waits for all of
+ * them. */
 static inline bool ends_with_first_failure(const struct rig *rig)
 {
     cl_event pair[] = {user_event(rig->context), user_event(rig->context)}, waits = NULL;
@@ -755,6 +756,8 @@ static inline bool ends_with_first_failure(const struct rig *rig)
     CHECK_INT(clReleaseEvent(waits), CL_SUCCESS);
     for (int i = 0; i < 2; i++)
         CHECK_INT(clReleaseEvent(pair[i]), CL_SUCCESS);
+    if (!ends)
+        SKIP("a command of this driver ends only with the last event that it waits for");
     return ends;
 }
 

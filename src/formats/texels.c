@@ -226,7 +226,7 @@ static inline void prefetch_pages(const char *to, const char *from)
 
 typedef void convert_function(const struct converter *c, void *to, const void *from, size_t texels);
 
-/* `convert` NULL: a copy. All blocks but the first and the last are whole cache lines. */
+/* `convert` NULL: a copy. All blocks but the first and the last are whole cache lines, if the texels are aligned. */
 static void stream_texels(convert_function *convert, const struct converter *c, char *to, size_t to_texel,
                           const char *from, size_t from_texel, size_t texels)
 {

@@ -113,7 +113,7 @@ static struct rows_copy copy_of(struct staged *staged, bool to_mapped)
     return (struct rows_copy){staged, to_mapped, false, staged_bytes(staged) / staged_row_bytes(staged), 0, 1};
 }
 
-/* Begins copies of planes of one surface, which are in the caches or not alike: the longest shows it for all. */
+/* Begins copies of planes of one surface. These are usually in the caches together or not at all: the longest one shows it. */
 static void begin_copies(struct rows_copy *copies, cl_uint count)
 {
     struct rows_copy *longest = copies;
