@@ -338,14 +338,14 @@ def wine_file(functions):
 
 # -- Wine's signal handlers ---------------------------------------------------------------------------------------------
 
-# The calls in which a driver may first use a compiler, which sets handlers of its own (src/host/signals.h).
+# The calls in which a driver may first use a compiler, which sets handlers of its own (src/companion/signals.h).
 FIRST_COMPILING = {"clGetDeviceIDs", "clCreateContext", "clCreateContextFromType", "clBuildProgram", "clCompileProgram",
                    "clLinkProgram"}
 
 
 def signals_file(functions):
     mine = [f for f in functions if f.name in FIRST_COMPILING]
-    out = ['#include "host/signals.h"', ""]
+    out = ['#include "companion/signals.h"', ""]
     for f in mine:
         out += [signature(f, f"guarded_{f.name}"), "{", "    const stack_t stack = signals_before_call();",
                 wrap(f"    const {f.result} result = next.{f.name}(", f.args + ");"),
@@ -393,7 +393,7 @@ def companion_call(f, index):
 
 def client_file(functions):
     mine = [f for f in functions if not f.own and through_companion(f)]
-    out = ['#include "host/client.h"', "", f"uint64_t client_addresses[{len(mine)}];", ""]
+    out = ['#include "companion/client.h"', "", f"uint64_t client_addresses[{len(mine)}];", ""]
     for index, f in enumerate(mine):
         out += [signature(f, f"host_{f.name}"), "{"] + companion_call(f, index) + ["}", ""]
     out += ["const struct client_function client_functions[] = {"]
@@ -512,8 +512,8 @@ def outputs():
         "src/share/guard_generated.c": guard_file(functions),
         "src/emulate/blocking_generated.c": blocking_file(functions),
         "src/emulate/wine_calls_generated.c": wine_file(functions),
-        "src/host/client_generated.c": client_file(functions),
-        "src/host/signals_generated.c": signals_file(functions),
+        "src/companion/client_generated.c": client_file(functions),
+        "src/companion/signals_generated.c": signals_file(functions),
         "tests/faults/wrappers_generated.c": faults_file(functions),
     }
 

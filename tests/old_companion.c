@@ -1,6 +1,6 @@
 /* A companion of another version, for test_old_companion: it answers as one whose channel has version 99. And each device lists one
  * extension many times over, more than Wine 8 has room for in 64 KiB by its way of counting. */
-#include "../src/host/channel.h"
+#include "../src/companion/channel.h"
 
 #include "layer_entry.h"
 

@@ -1,8 +1,8 @@
 /* What is known of a kernel's arguments, over drivers that are played: which name memory objects that are followed, what happens to
  * kernels that are cloned, made again at an old address or set by functions of extensions, and which driver's function that is
- * (track/kernel.c, track/extension_functions.c, share/functions.c). */
-#include "track/kernel.h"
-#include "track/extension_functions.h"
+ * (handles/kernel.c, handles/extension_functions.c, share/functions.c). */
+#include "handles/kernel.h"
+#include "handles/extension_functions.h"
 #include "share/share.h"
 #include "tap.h"
 

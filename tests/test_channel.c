@@ -1,6 +1,6 @@
 /* The companion's channel: it exists in processes that Wine runs, and nowhere else; and what is no request of its version
  * is refused. A process that looks as if Wine ran it is another one (fake_ntdll.c): the first case runs the third one so. */
-#include "../src/host/channel.h"
+#include "../src/companion/channel.h"
 #include "sharing.h"
 
 #include <dlfcn.h>

@@ -3,7 +3,7 @@
  * so. Without a companion (test_newer.c) this program has nothing to test. */
 #include "sharing.h"
 
-#include "../src/host/channel.h"
+#include "../src/companion/channel.h"
 
 #include <string.h>
 

@@ -6,9 +6,9 @@
 #include "emulate/fence.h"
 #include "emulate/known_devices.h"
 #include "next/handle.h"
-#include "track/handle_kind.h"
-#include "track/registry.h"
-#include "track/track.h"
+#include "handles/handle_kind.h"
+#include "handles/registry.h"
+#include "handles/handles.h"
 
 /* Things at addresses, for handles. */
 static char things[8];

@@ -2,7 +2,7 @@
  * (clInitLayerWithProperties, clDeinitLayer). The loader of these tests uses the library as its layer already, so each
  * case opens a copy of it. */
 #define _DEFAULT_SOURCE /* mkstemps */
-#include "../src/host/channel.h"
+#include "../src/companion/channel.h"
 #include "answer.h"
 #include "flushes.h"
 #include "tap.h"

@@ -1,7 +1,7 @@
 /* A companion of another version is refused, with a line that says so, and everything is as without one. */
 #include "sharing.h"
 
-#include "../src/host/channel.h"
+#include "../src/companion/channel.h"
 
 #include <string.h>
 

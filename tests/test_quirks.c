@@ -1,8 +1,8 @@
 /* Which workarounds are on for which driver, in which version. */
 #include "log.h"
 #include "tap.h"
-#include "track/quirks.h"
-#include "track/tiers.h"
+#include "handles/quirks.h"
+#include "handles/tiers.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>

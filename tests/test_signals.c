@@ -2,7 +2,7 @@
  * the driver. The process looks as if Wine ran it (fake_ntdll.c), over a layer that takes signals (takes_signals.c):
  * the first case runs the second one so. What comes of it in a real Wine process is in test_suspend.c. */
 #define _XOPEN_SOURCE 700 /* sigaltstack */
-#include "../src/host/channel.h"
+#include "../src/companion/channel.h"
 #include "sharing.h"
 
 #include <dlfcn.h>
@@ -62,7 +62,7 @@ static bool is_wines(int number)
            (action.sa_flags & SA_ONSTACK) && (action.sa_flags & SA_SIGINFO) && !(action.sa_flags & (int)SA_RESETHAND);
 }
 
-/* The end of a thread is the layer's first (host/signals.c). */
+/* The end of a thread is the layer's first (companion/signals.c). */
 static bool comes_to_wine(void)
 {
     const struct sigaction action = handler(SIGQUIT);

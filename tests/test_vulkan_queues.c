@@ -1,7 +1,7 @@
 /* Whose turn it is in a queue, over a driver that does nothing: a wait for one queue holds up no other queue, and what the program
  * and the Vulkan layer put into one queue goes there by turns. */
-#include "host/vulkan.h"
-#include "host/vulkan_layer.h"
+#include "vulkan_layer/vulkan.h"
+#include "vulkan_layer/layer.h"
 #include "tap.h"
 
 #include <pthread.h>

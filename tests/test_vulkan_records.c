@@ -1,6 +1,6 @@
 /* What the Vulkan layer remembers, without Vulkan: devices and records that no driver here would give so. */
-#include "host/vulkan.h"
-#include "host/vulkan_layer.h"
+#include "vulkan_layer/vulkan.h"
+#include "vulkan_layer/layer.h"
 #include "tap.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #ifndef CLD3D_TESTS_VULKAN_SIDE_H
 #define CLD3D_TESTS_VULKAN_SIDE_H
 
-#include "../src/host/channel.h"
-#include "../src/host/vulkan.h"
+#include "../src/companion/channel.h"
+#include "../src/vulkan_layer/vulkan.h"
 #include "sharing.h"
 
 #include <dirent.h>

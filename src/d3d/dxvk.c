@@ -3,7 +3,7 @@
 #include "d3d/d3d_types.h"
 #include "d3d/dxgi.h"
 #include "os/os.h"
-#include "track/track.h"
+#include "handles/handles.h"
 
 #include <stdio.h>
 

@@ -1,9 +1,9 @@
 #include "entry/entry.h"
 
 #include "emulate/emulate.h"
-#include "host/channel.h"
+#include "companion/channel.h"
 #ifdef _WIN32
-#include "host/client.h"
+#include "companion/client.h"
 #endif
 #include "log.h"
 #include "os/os.h"

@@ -7,7 +7,7 @@
 #include "entry/entry.h"
 #include "entry/entry_points.h"
 #ifndef _WIN32
-#include "host/companion.h"
+#include "companion/companion.h"
 #endif
 #include "log.h"
 #include "next/query.h"

@@ -3,7 +3,7 @@
  * doing both (launch.c). The application sees only the options that it gave. */
 #include "formats/image.h"
 
-#include "track/handle_kind.h"
+#include "handles/handle_kind.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef CLD3D_FORMATS_COMMON_FORMATS_H
 #define CLD3D_FORMATS_COMMON_FORMATS_H
 
-#include "track/track.h"
+#include "handles/handles.h"
 
 enum { FORMATS_MOST = 256 }; /* more are not seen */
 struct format_list {

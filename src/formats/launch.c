@@ -7,8 +7,8 @@
 #include "formats/image.h"
 
 #include "log.h"
-#include "track/blocker.h"
-#include "track/kernel.h"
+#include "handles/blocker.h"
+#include "handles/kernel.h"
 
 void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes)
 {

@@ -8,7 +8,7 @@
 #ifndef CLD3D_FORMATS_STORAGE_H
 #define CLD3D_FORMATS_STORAGE_H
 
-#include "track/track.h"
+#include "handles/handles.h"
 
 /* Kernels whose arguments no thread is setting: as many as threads usually convert at once. */
 enum { IDLE_KERNELS = 4 };

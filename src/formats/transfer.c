@@ -4,7 +4,7 @@
 
 #include "d3d/formats.h"
 #include "log.h"
-#include "track/handle_kind.h"
+#include "handles/handle_kind.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "share/command.h"
 
 #include "log.h"
-#include "track/handle_kind.h"
+#include "handles/handle_kind.h"
 #include "transport/commands.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "log.h"
 #include "next/query.h"
 #include "share/guard.h"
-#include "track/handle_kind.h"
+#include "handles/handle_kind.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "formats/image.h"
 #include "log.h"
 #include "share/guard.h"
-#include "track/kernel.h"
+#include "handles/kernel.h"
 
 /* A command that is being recorded. */
 struct recording {

@@ -7,7 +7,7 @@
 #include "next/query.h"
 #include "settings.h"
 #include "share/passthrough.h"
-#include "track/handle_kind.h"
+#include "handles/handle_kind.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "log.h"
 #include "next/query.h"
 #include "share/passthrough.h"
-#include "track/handle_kind.h"
+#include "handles/handle_kind.h"
 
 #include <stdlib.h>
 

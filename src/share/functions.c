@@ -3,7 +3,7 @@
 
 #include "log.h"
 #include "share/command_buffer.h"
-#include "track/extension_functions.h"
+#include "handles/extension_functions.h"
 
 #include <string.h>
 

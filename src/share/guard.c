@@ -2,8 +2,8 @@
 
 #include "log.h"
 #include "settings.h"
-#include "track/kernel.h"
-#include "track/handle_kind.h"
+#include "handles/kernel.h"
+#include "handles/handle_kind.h"
 
 static bool strict(void)
 {

@@ -9,7 +9,7 @@
 #include "share/share.h"
 
 #include "d3d/native.h"
-#include "host/vulkan_access.h"
+#include "companion/vulkan_access.h"
 #include "log.h"
 #include "share/passthrough.h"
 

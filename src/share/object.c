@@ -4,7 +4,7 @@
 
 #include "log.h"
 #include "next/handle.h"
-#include "track/block_cache.h"
+#include "handles/block_cache.h"
 
 #include <stdlib.h>
 

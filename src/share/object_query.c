@@ -4,7 +4,7 @@
 #include "d3d/formats.h"
 #include "log.h"
 #include "share/passthrough.h"
-#include "track/handle_kind.h"
+#include "handles/handle_kind.h"
 
 /* The API to whose family a query belongs, or NULL. The first API represents its family. */
 static const struct d3d_api *asked_api(const struct object_record *object, cl_uint name, bool image)

@@ -4,7 +4,7 @@
 #include "next/query.h"
 #include "settings.h"
 #include "share/extensions.h"
-#include "track/handle_kind.h"
+#include "handles/handle_kind.h"
 
 #include <stdio.h>
 #include <stdlib.h>

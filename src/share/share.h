@@ -6,7 +6,7 @@
 #define CLD3D_SHARE_SHARE_H
 
 #include "d3d/d3d.h"
-#include "track/track.h"
+#include "handles/handles.h"
 #include "transport/transports.h"
 
 #include <stdint.h>

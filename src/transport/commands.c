@@ -1,6 +1,6 @@
 #include "transport/commands.h"
 
-#include "track/tiers.h"
+#include "handles/tiers.h"
 
 cl_int commands_marker(const struct enqueueing *to)
 {

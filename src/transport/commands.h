@@ -2,7 +2,7 @@
 #ifndef CLD3D_TRANSPORT_COMMANDS_H
 #define CLD3D_TRANSPORT_COMMANDS_H
 
-#include "track/event_list.h"
+#include "handles/event_list.h"
 #include "transport/transport.h"
 
 #include <CL/cl.h>

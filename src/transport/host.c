@@ -3,7 +3,7 @@
 #include "d3d/formats.h"
 #include "formats/image.h"
 #include "next/query.h"
-#include "track/track.h"
+#include "handles/handles.h"
 #include "transport/pinned.h"
 #include "transport/pool.h"
 #include "transport/staged.h"

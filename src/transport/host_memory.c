@@ -4,7 +4,7 @@
 #include "next/next.h"
 #include "next/query.h"
 #include "os/os.h"
-#include "track/track.h"
+#include "handles/handles.h"
 #include "transport/aligned.h"
 
 #include <stdint.h>

@@ -2,7 +2,7 @@
 
 #include "emulate/delivery.h"
 #include "emulate/fence.h"
-#include "track/tiers.h"
+#include "handles/tiers.h"
 #include "transport/commands.h"
 
 #include <stdatomic.h>

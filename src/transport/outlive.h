@@ -2,7 +2,7 @@
 #ifndef CLD3D_TRANSPORT_OUTLIVE_H
 #define CLD3D_TRANSPORT_OUTLIVE_H
 
-#include "track/reaper.h"
+#include "handles/reaper.h"
 
 struct fence;
 

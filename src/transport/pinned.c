@@ -4,7 +4,7 @@
 #include "error_name.h"
 #include "log.h"
 #include "next/query.h"
-#include "track/track.h"
+#include "handles/handles.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

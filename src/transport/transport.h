@@ -9,7 +9,7 @@
 #define CLD3D_TRANSPORT_TRANSPORT_H
 
 #include "d3d/d3d.h"
-#include "track/event_list.h"
+#include "handles/event_list.h"
 
 #include <CL/cl.h>
 

@@ -7,7 +7,7 @@
 #include "formats/image.h"
 #include "log.h"
 #include "settings.h"
-#include "track/track.h"
+#include "handles/handles.h"
 #include "transport/commands.h"
 #include "transport/surface_image.h"
 #include "transport/vulkan_object.h"

@@ -2,8 +2,8 @@
 #include "emulate/fence.h"
 #include "log.h"
 #include "next/query.h"
-#include "track/tiers.h"
-#include "track/track.h"
+#include "handles/tiers.h"
+#include "handles/handles.h"
 #include "transport/surface_image.h"
 #include "transport/vulkan_object.h"
 

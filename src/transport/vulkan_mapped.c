@@ -1,6 +1,6 @@
 #include "d3d/formats.h"
 #include "formats/image.h"
-#include "track/track.h"
+#include "handles/handles.h"
 #include "transport/host_memory.h"
 #include "transport/surface_image.h"
 #include "transport/vulkan_object.h"

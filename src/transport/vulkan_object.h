@@ -3,7 +3,7 @@
 #define CLD3D_TRANSPORT_VULKAN_OBJECT_H
 
 #include "d3d/native.h"
-#include "host/vulkan_access.h"
+#include "companion/vulkan_access.h"
 #include "os/os.h"
 #include "transport/transport.h"
 

@@ -1,7 +1,7 @@
 /* Memory that commands still use when the application has released its object. Direct3D would reuse the memory, so the
  * resource is kept for that time. */
 #include "emulate/fence.h"
-#include "track/tiers.h"
+#include "handles/tiers.h"
 #include "transport/outlive.h"
 #include "transport/vulkan_object.h"
 

@@ -204,7 +204,7 @@ extern const struct fake_d3d_imports fake_d3d_imports;
 
 /* ---- Vulkan ---- */
 
-/* How resources answer as those of a Direct3D on Vulkan do: they tell the image that they are, and a Vulkan side (src/host/vulkan.h)
+/* How resources answer as those of a Direct3D on Vulkan do: they tell the image that they are, and a Vulkan side (src/vulkan_layer/vulkan.h)
  * knows the memory behind it. FAKE_D3D_VULKAN_ENV: as the variable FAKE_D3D_VULKAN says, "mapped" or "export", else not. */
 enum fake_d3d_vulkan {
     FAKE_D3D_VULKAN_ENV,

@@ -1,6 +1,6 @@
-/* The Vulkan side of a Direct3D on a Vulkan that is played: what stands behind src/host/vulkan.h, and behind an OpenCL that imports. */
+/* The Vulkan side of a Direct3D on a Vulkan that is played: what stands behind src/vulkan_layer/vulkan.h, and behind an OpenCL that imports. */
 #include "fake_internal.h"
-#include "host/vulkan.h"
+#include "vulkan_layer/vulkan.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>

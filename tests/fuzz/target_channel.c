@@ -1,7 +1,7 @@
 /* The target of libFuzzer for the companion's channel: any bytes are a request, with a name behind it. The process looks like one
  * of Wine's (fake_ntdll.c, by CLD3D_TEST_NTDLL). A CALL would run what the bytes name, as it has to: only that of the function
  * that does nothing is made. What may come of a request is in channel.h. */
-#include "../../src/host/channel.h"
+#include "../../src/companion/channel.h"
 
 #include <CL/cl.h>
 #include <dlfcn.h>

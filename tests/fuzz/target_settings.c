@@ -5,7 +5,7 @@
 #include "../../src/error_name.c"
 #include "../../src/log.c"
 #include "../../src/settings.c"
-#include "../../src/track/quirks.c"
+#include "../../src/handles/quirks.c"
 #include "../../src/transport/transports.c"
 
 #include <stdint.h>

@@ -1,0 +1,5 @@
+#include "handles/handles.h"
+
+cl_icd_dispatch tier_share_table, tier_formats_table;
+
+struct deferral deferral;

@@ -1,7 +1,0 @@
-/* Replaces the Vulkan layer if the library was built without Vulkan's headers. */
-#include "host/vulkan.h"
-
-const struct vulkan_side *vulkan_side_here(void)
-{
-    return NULL;
-}

@@ -1,5 +1,0 @@
-#include "track/track.h"
-
-cl_icd_dispatch tier_share_table, tier_formats_table;
-
-struct deferral deferral;

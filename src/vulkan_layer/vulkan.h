@@ -1,0 +1,115 @@
+/* What the Vulkan layer of libcld3d.so knows about images and buffers of this process, for transports that share them
+ * with OpenCL. The layer is on the host's side. On native Linux the transports call it directly, under Wine through the
+ * channel.
+ *
+ * A resource is identified by what Direct3D's implementation reports: the handle of a VkImage, which is the same on
+ * both sides of Wine, or a buffer's device address. It must be alive during the call; the result is valid for as long
+ * as it lives. Structures are passed through the channel unchanged. Any thread may call. */
+#ifndef CLD3D_VULKAN_LAYER_VULKAN_H
+#define CLD3D_VULKAN_LAYER_VULKAN_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    VULKAN_SIDE_VERSION = 2,
+    VULKAN_WHY = 160, /* bytes for a reason */
+    VULKAN_ANY_FAMILY = 0x7fffffff,
+};
+
+/* The memory of a resource. */
+struct vulkan_memory {
+    uint8_t device_uuid[16]; /* VkPhysicalDeviceIDProperties.deviceUUID */
+    /* names the VkDeviceMemory for `export` and `hold`; not a handle of Vulkan's, and never used again */
+    uint64_t memory;
+    uint64_t memory_size; /* bytes of the whole memory: what an import has to name */
+    uint64_t offset;      /* where the resource begins in it, in bytes; of a buffer: where its address lies */
+    uint64_t size;        /* bytes of the resource from there on */
+    /* where the host sees the resource's first byte, coherently, or 0; valid for as long as the memory */
+    uint64_t mapped;
+    uint32_t exportable; /* 1: `export` gives a file descriptor */
+    uint32_t dedicated;  /* 1: nothing else lies in the memory */
+};
+
+/* An image as it was created; the values are Vulkan's. An image that the program requested as optimal may be linear. */
+struct vulkan_image {
+    struct vulkan_memory memory;
+    uint32_t type, format, width, height, depth, levels, layers, samples, tiling, usage, flags;
+    uint32_t outside; /* number of times that it was passed to another API and not back */
+};
+
+/* The layout of a subresource of a linear image. */
+struct vulkan_place {
+    uint64_t offset; /* from the image's first byte */
+    uint64_t size, row_pitch;
+    uint64_t slice_pitch; /* for an array: from layer to layer */
+};
+
+/* One copy to perform, or one image to pass. */
+struct vulkan_move {
+    uint64_t copy;   /* the copy's identifier; for `pass`, the image's handle */
+    uint32_t layout; /* the VkImageLayout that the image has in Direct3D */
+    uint32_t family; /* of the queue that Direct3D submits to; VULKAN_ANY_FAMILY: of the first graphics queue */
+};
+
+/* The functions. Each returns 1, or 0 and the reason: VULKAN_WHY bytes at `why`, which may be NULL. An invalid
+ * identifier or handle is treated like an unknown one. Two devices may have images with the same handle, or buffers
+ * with the same address; such a handle or address is ambiguous, and refused. */
+struct vulkan_side {
+    /* The image with the handle `image`. */
+    uint64_t (*find_image)(uint64_t image, struct vulkan_image *found, char *why);
+    /* A subresource of it; `aspect` is a VkImageAspectFlagBits: colour or a plane. The image must be linear. */
+    uint64_t (*find_place)(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found,
+                           char *why);
+    /* The buffer that contains `size` or more bytes from `address` on. `found->memory` is set by the caller: the memory
+     * in which to look, or 0 for any, because another device may have such addresses too. */
+    uint64_t (*find_buffer)(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why);
+    /* A new opaque file descriptor of the memory of the found image or buffer. The caller closes it with `close`, or
+     * passes it to an import that succeeds. */
+    uint64_t (*export)(uint64_t memory, int32_t *file, char *why);
+    uint64_t (*close)(uint64_t file);
+    /* Keeps the memory alive while something other than its import uses it (a mapped address): it is freed when it has
+     * been given back as often as it was held, and by its owner. If its device is destroyed before that, the memory
+     * leaks. Only the memory is held: when the resource in it is gone, its owner may put another one there, so users of
+     * the bytes must keep the resource alive too. `give_back` returns 0 for memory that is not held. */
+    uint64_t (*hold)(uint64_t memory, char *why);
+    uint64_t (*give_back)(uint64_t memory);
+
+    /* For a plane, level or layer of an image that OpenCL cannot import: creates cld3d's own image of that size, with
+     * one level and one layer, in dedicated exportable memory. `*copy` is its identifier, `made` what find_image
+     * returns for it. Only if images are exported: mapped ones need none. The image may be destroyed before its copy,
+     * which is then useless: `move` refuses it. */
+    uint64_t (*make_copy)(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *copy,
+                          struct vulkan_image *made, char *why);
+    /* Copies the images to their copies, or, with `back`, the copies to the images: on the GPU, behind everything that
+     * Direct3D has submitted to its queue before. Waits until it is done; with `back` it only queues the work, and
+     * whatever Direct3D submits later comes after it. All are of one device. Meanwhile Direct3D may use the queue, but
+     * not the images. On failure the bytes of the destinations are undefined. */
+    uint64_t (*move)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
+    /* Destroys a copy; only exported memory of it remains. 0 if it is not a copy. */
+    uint64_t (*drop_copy)(uint64_t copy);
+
+    /* Passes images to another API that has imported their memory or, with `back`, to Direct3D again. Whatever the GPU
+     * keeps outside the bytes, such as compression or a clear that is not written yet, is written to the bytes. The
+     * transfer comes behind everything that Direct3D has submitted to its queue before; it waits until it is done, but
+     * with `back` only queues it. All are of one device. An image may be passed to several users: Direct3D owns it when
+     * it has been passed back as often. */
+    uint64_t (*pass)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
+};
+
+/* The names of its functions, by which the channel returns them. */
+#define VULKAN_SIDE_FUNCTIONS(X) \
+    X(find_image)                \
+    X(find_place) X(find_buffer) X(export) X(close) X(hold) X(give_back) X(make_copy) X(move) X(drop_copy) X(pass)
+
+/* The functions of this library itself, or NULL if no Vulkan instance of this process has the layer. For native Linux:
+ * in a Windows process the channel provides them (CHANNEL_VULKAN). */
+const struct vulkan_side *vulkan_side_here(void);
+
+static_assert(sizeof(struct vulkan_memory) == 64, "memory is described in the same way on both sides");
+static_assert(sizeof(struct vulkan_image) == 112, "images are described in the same way on both sides");
+static_assert(sizeof(struct vulkan_move) == 16, "moves are described in the same way on both sides");
+static_assert(sizeof(struct vulkan_place) == 32, "places are described in the same way on both sides");
+
+#endif
