@@ -1,6 +1,6 @@
 # Entry points of the project. Every target first installs the Debian packages that it needs and that are missing, and nothing else.
 
-.PHONY: help build package demo demo-video bench bench-direct profile bundle check check-quick check-dxvk check-world fuzz fuzz-coverage coverage faults soak clean
+.PHONY: help build package demo demo-video bench bench-direct bench-scale profile bundle check check-quick check-dxvk check-world fuzz fuzz-coverage coverage faults soak clean
 .NOTPARALLEL:
 
 # For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, the build for the faults, and DEPS=no
@@ -17,6 +17,8 @@ help:
 	@echo "make bench         compare with hand-written sharing: out/bench.md, out/bench.csv, out/bench.png; about ten minutes"
 	@echo "make bench-direct  measure sharing in Direct3D's own memory over DXVK, as a table; a few minutes"
 	@echo "                   (OPENCL=pocl or rusticl for a single driver, QUICK=yes for small sizes and few rounds)"
+	@echo "make bench-scale   measure how calls scale and for what they wait, natively: out/bench-scale.md; at most four minutes"
+	@echo "                   (OPENCL=pocl or rusticl for a single driver)"
 	@echo "make profile       show where the time of a frame goes, by thread and by component (SURFACE, PATTERN)"
 	@echo "make bundle        pack the tests and everything they need for a machine with a GPU: out/cld3d-gpu-check.tar.xz"
 	@echo "make check         run the test suite (docs/testing.md); the last line shows how many passed and failed"
@@ -64,6 +66,11 @@ bench-direct:
 	@scripts/dxvk-fetch
 	@scripts/build x64 linux
 	@scripts/bench-direct
+
+bench-scale:
+	@scripts/deps bench-scale
+	@scripts/build linux
+	@scripts/bench-scale
 
 SURFACE ?= NV12 1080p
 PATTERN ?= both

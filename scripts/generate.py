@@ -194,11 +194,11 @@ def guarded(f):
             or any(f.param(m) for m in MEM_LISTS))
 
 
-def blocking_order(f):
+def queue_order(f):
     """How a command stands to the others of an out-of-order queue, as a C expression."""
-    after = "num_events_in_wait_list ? ORDER_ALONE : ORDER_AFTER_ALL"
+    after = "num_events_in_wait_list ? PENDING_ALONE : PENDING_AFTER_ALL"
     return {"clEnqueueMarkerWithWaitList": after,
-            "clEnqueueBarrierWithWaitList": f"ORDER_BEFORE_ALL | ({after})"}.get(f.name, "ORDER_ALONE")
+            "clEnqueueBarrierWithWaitList": f"PENDING_BARRIER | ({after})"}.get(f.name, "PENDING_ALONE")
 
 
 def may_write(f):
@@ -215,10 +215,8 @@ def may_write(f):
 
 def guard_setup(f):
     wait = "num_events_in_wait_list, event_wait_list" if f.param("event_wait_list") else "0, NULL"
-    named = "event != NULL" if f.param("event") else "false"
     blocking = next((f"{name} != CL_FALSE" for _, name in f.params if name.startswith("blocking_")), "false")
-    return wrap("    struct guard guard = {",
-                f'command_queue, "{f.name}", {blocking_order(f)}, {wait}, {named}, {blocking}, NULL, NULL, NULL}};')
+    return wrap("    struct guard guard = {", f'command_queue, "{f.name}", {queue_order(f)}, {wait}, {blocking}, NULL, {{0}}}};')
 
 
 def guard_check(f):
@@ -237,8 +235,7 @@ def guard_check(f):
 
 
 def guard_body(f):
-    words = {"event": "guard_event(&guard, event)", "errcode_ret": "&status"}
-    arguments = ", ".join(words.get(name, name) for _, name in f.params) + ");"
+    arguments = ", ".join("&status" if name == "errcode_ret" else name for _, name in f.params) + ");"
     event = "event" if f.param("event") else "NULL"
     setup, check = guard_check(f)
     out = [guard_setup(f)] + setup + [f"    cl_int status = {check};"]
@@ -248,8 +245,7 @@ def guard_body(f):
                       f"    return guard_end(&guard, status, {event});"]
     return out + ["    void *mapped = NULL;", "    if (status == CL_SUCCESS) {",
                   "        status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */",
-                  wrap(f"        mapped = below()->{f.name}(", arguments), "    }",
-                  f"    guard_end(&guard, status, {event});",
+                  wrap(f"        mapped = below()->{f.name}(", arguments), f"        guard_end(&guard, status, {event});", "    }",
                   "    give_code(errcode_ret, status);", "    return mapped;"]
 
 
@@ -261,36 +257,6 @@ def guard_file(functions):
                 call(f, f"below()->{f.name}", indent="        ")] + guard_body(f) + ["}", ""]
     out += ["void guard_install(cl_icd_dispatch *table)", "{"]
     out += [f"    table->{f.name} = guarded_{f.name};" for f in mine]
-    out += ["}"]
-    return c_file(out)
-
-
-# -- commands that wait, where a thread of ours may flush their queue ---------------------------------------------------
-
-def blocking_argument(f):
-    return next((name for text, name in f.params if name.startswith("blocking_")), None)
-
-
-def blocking_file(functions):
-    mine = [f for f in functions if not f.own and f.exported and blocking_argument(f)]
-    out = ['#include "emulate/blocking.h"', ""]
-    for f in mine:
-        blocking = blocking_argument(f)
-        words = {blocking: "CL_FALSE", "event": "done", "errcode_ret": "&status"}
-        arguments = ", ".join(words.get(name, name) for _, name in f.params) + ");"
-        out += [signature(f, f"waited_{f.name}"), "{", f"    if (!blocking_waits(command_queue, {blocking}))",
-                call(f, f"underlying.{f.name}", indent="        "), "    cl_event own = NULL, *done = event ? event : &own;"]
-        if f.result == "cl_int":
-            out += [wrap(f"    const cl_int status = underlying.{f.name}(", arguments),
-                    "    return blocking_end(done, own, status);"]
-        else:
-            out += ["    cl_int status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */",
-                    wrap(f"    void *mapped = underlying.{f.name}(", arguments),
-                    wrap("    return blocking_mapped(",
-                         f"command_queue, {f.params[1][1]}, done, own, mapped, status, errcode_ret);")]
-        out += ["}", ""]
-    out += ["void blocking_install_generated(cl_icd_dispatch *table)", "{"]
-    out += [f"    table->{f.name} = waited_{f.name};" for f in mine]
     out += ["}"]
     return c_file(out)
 
@@ -365,7 +331,7 @@ EXTENSIONS_OF_THE_HOST = {"cl_ext_device_fission", "cl_khr_sub_groups"}
 
 
 def through_companion(f):
-    """Functions later than OpenCL 1.2, and of extensions. Those with callbacks, which the host can't call, are written by hand."""
+    """Functions later than OpenCL 1.2, and of extensions. Those with callbacks, which the host can't call, are missing."""
     later = re.match(r"OpenCL [23]\.", f.section or "") and not any(CALLBACK in text for text, _ in f.params)
     return later or f.name in BROKEN_IN_WINE or f.section in EXTENSIONS_OF_THE_HOST
 
@@ -510,7 +476,6 @@ def outputs():
         "src/entry/exports_generated.c": exports_file(functions),
         "src/entry/OpenCL.def": def_file(functions),
         "src/share/guard_generated.c": guard_file(functions),
-        "src/emulate/blocking_generated.c": blocking_file(functions),
         "src/emulate/wine_calls_generated.c": wine_file(functions),
         "src/companion/client_generated.c": client_file(functions),
         "src/companion/signals_generated.c": signals_file(functions),

@@ -18,7 +18,8 @@
 
 enum log_level { LOG_NONE, LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-/* Logs a message if CLD3D_LOG selects its level. What does not fit in 1 KiB is cut off. */
+/* Logs a message if CLD3D_LOG selects its level. What does not fit in 1 KiB is cut off. Of errors and warnings with the
+ * same format a hundred are written; likewise below. */
 void log_write(enum log_level level, const char *format, ...) LOG_FORMAT(2, 3);
 
 /* Whether CLD3D_LOG requests statistics, whatever its level. log_statistics logs a line of them unconditionally. */

@@ -1,6 +1,7 @@
-/* A layer below cld3d that does what a driver may, for test_callbacks, test_callback_ends, test_create, test_emulated, test_failing, test_like_nvidia, test_names, test_pending and test_written: it has no memory, lets a launch wait for
- * another one, lacks formats, refuses to finish, takes rows for rows without gaps, gives the status of a blocking command's event, gives core functions by name, and functions that set pointers as arguments, and is one of OpenCL 1.2.
- * Threads may be in all its functions at once. */
+/* A layer below cld3d that does what a driver may, for test_create, test_emulated, test_like_nvidia, test_names and others: it has no
+ * memory, lets a launch wait for another one, lacks formats, takes rows for rows without gaps, gives the status of a blocking command's
+ * event, gives core functions by name, and functions that set pointers as arguments, and is one of OpenCL 1.2. Threads may be in all
+ * its functions at once. */
 #include "below.h"
 
 #include "layer_entry.h"
@@ -12,11 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-static atomic_uint until_failure, until_no_callback, launches, refusing, blocking_reads, barriers, markers, queues,
-    queues_asked, buffers;
-static atomic_ullong added;        /* properties that queues tell besides their own */
-static atomic_uint failing, early; /* user events that fail now, and BELOW_EARLY */
-static atomic_llong works_until;   /* nanoseconds */
+static atomic_uint until_failure, launches, buffers;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
@@ -105,70 +102,6 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
     return below->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, wait_count, wait, event);
 }
 
-static long long nanoseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
-static cl_int CL_API_CALL set_user_status(cl_event event, cl_int status)
-{
-    static const struct timespec at_work = {.tv_nsec = 50000000};
-    if (status < 0)
-        be_held(BELOW_HOLD_ERROR);
-    atomic_fetch_add(&failing, status < 0);
-    const cl_int result = below->clSetUserEventStatus(event, status);
-    if (status < 0 && getenv(BELOW_AT_WORK))
-        nanosleep(&at_work, NULL);
-    pthread_mutex_lock(&lock);
-    if (status < 0 && hold == BELOW_HOLD_QUERY)
-        atomic_store(&works_until, nanoseconds() + 50000000);
-    pthread_mutex_unlock(&lock);
-    atomic_fetch_sub(&failing, status < 0);
-    return result;
-}
-
-static bool is_of_failed_command(cl_event event)
-{
-    cl_command_type type = CL_COMMAND_USER;
-    cl_int status = CL_QUEUED;
-    below->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL);
-    below->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
-    return type != CL_COMMAND_USER && type != CL_COMMAND_MARKER && status < 0;
-}
-
-static atomic_uint short_for;
-
-static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t room, void *to, size_t *size_ret)
-{
-    cl_int seen = CL_COMPLETE;
-    if (name == CL_EVENT_COMMAND_EXECUTION_STATUS && atomic_load(&short_for)) {
-        atomic_fetch_sub(&short_for, 1);
-        return CL_OUT_OF_RESOURCES;
-    }
-    const cl_int status = below->clGetEventInfo(event, name, room, to, size_ret);
-    if (status == CL_SUCCESS && name == CL_EVENT_COMMAND_EXECUTION_STATUS && to)
-        memcpy(&seen, to, sizeof(seen));
-    if (seen == CL_QUEUED && getenv(BELOW_SUBMITS)) {
-        seen = CL_SUBMITTED;
-        memcpy(to, &seen, sizeof(seen));
-    }
-    if (seen > CL_COMPLETE)
-        be_held(BELOW_HOLD_QUERY);
-    return status;
-}
-
-static atomic_uint released;
-
-static cl_int CL_API_CALL release_event(cl_event event)
-{
-    atomic_fetch_add(&released, 1);
-    if ((atomic_load(&failing) || nanoseconds() < atomic_load(&works_until)) && is_of_failed_command(event))
-        atomic_fetch_add(&early, 1);
-    return below->clReleaseEvent(event);
-}
-
 /* PoCL loses a command that fails before what else it waits for is over. A gate is opened once: there is none if no command was enqueued
  * behind it. */
 static cl_int open_gate(cl_uint at, bool fail)
@@ -188,34 +121,14 @@ static cl_int open_gate(cl_uint at, bool fail)
     return below->clReleaseEvent(gate);
 }
 
-static cl_int get_properties(cl_command_queue queue, size_t room, void *to, size_t *size_ret)
-{
-    cl_command_queue_properties properties = 0;
-    const cl_int status =
-        below->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
-    properties |= atomic_load(&added);
-    return status == CL_SUCCESS ? give_answer(&properties, sizeof(properties), room, to, size_ret) : status;
-}
-
 static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info name, size_t room, void *to,
                                          size_t *size_ret)
 {
     cl_uint *value = to;
-    atomic_fetch_add(&queues_asked, name == CL_QUEUE_CONTEXT);
     switch (name) {
     case BELOW_FAIL_BUFFER: atomic_store(&until_failure, *value); return CL_SUCCESS;
-    case BELOW_NO_CALLBACK: atomic_store(&until_no_callback, *value); return CL_SUCCESS;
-    case BELOW_REFUSE: atomic_store(&refusing, *value); return CL_SUCCESS;
-    case BELOW_SHORT: atomic_store(&short_for, *value); return CL_SUCCESS;
     case BELOW_LAUNCHES: *value = atomic_load(&launches); return CL_SUCCESS;
-    case BELOW_EARLY: *value = atomic_load(&early); return CL_SUCCESS;
-    case BELOW_BLOCKING: *value = atomic_load(&blocking_reads); return CL_SUCCESS;
-    case BELOW_EVENTS_RELEASED: *value = atomic_load(&released); return CL_SUCCESS;
-    case BELOW_QUEUES: *value = atomic_load(&queues); return CL_SUCCESS;
     case BELOW_BUFFERS: *value = atomic_load(&buffers); return CL_SUCCESS;
-    case BELOW_QUEUES_ASKED: *value = atomic_load(&queues_asked); return CL_SUCCESS;
-    case BELOW_BARRIERS: *value = atomic_load(&barriers); return CL_SUCCESS;
-    case BELOW_MARKERS: *value = atomic_load(&markers); return CL_SUCCESS;
     case BELOW_MEET:
     case BELOW_MET:
         pthread_mutex_lock(&lock);
@@ -238,38 +151,14 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
     case BELOW_GATE: next_gate = *value; return CL_SUCCESS;
     case BELOW_OPEN:
     case BELOW_FAIL: return open_gate(*value - 1, name == BELOW_FAIL);
-    case CL_QUEUE_PROPERTIES: return get_properties(queue, room, to, size_ret);
     default: return below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
     }
-}
-
-/* In all queues. */
-static cl_int CL_API_CALL set_property(cl_command_queue queue, cl_command_queue_properties properties, cl_bool enable,
-                                       cl_command_queue_properties *old)
-{
-    (void)queue, (void)old;
-    if (enable)
-        atomic_fetch_or(&added, properties);
-    else
-        atomic_fetch_and(&added, ~properties);
-    return CL_SUCCESS;
-}
-
-static cl_int CL_API_CALL barrier(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
-{
-    atomic_fetch_add(&barriers, 1);
-    return below->clEnqueueBarrierWithWaitList(queue, wait_count, wait, event);
 }
 
 /* The pointer is lost: the kernel keeps what it had, which these tests may use as well. */
 static cl_int CL_API_CALL set_pointer(cl_kernel kernel, cl_uint index, const void *pointer)
 {
     return kernel && index < 16 && pointer ? CL_SUCCESS : CL_INVALID_ARG_VALUE;
-}
-
-static cl_int CL_API_CALL set_address(cl_kernel kernel, cl_uint index, cl_ulong address)
-{
-    return kernel && index < 16 && address ? CL_SUCCESS : CL_INVALID_ARG_VALUE;
 }
 
 static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t room, void *to,
@@ -289,77 +178,35 @@ static cl_int CL_API_CALL set_context_callback(cl_context context, void(CL_CALLB
     return below->clSetContextDestructorCallback(context, notify, data);
 }
 
-static cl_command_queue counted(cl_command_queue queue)
-{
-    atomic_fetch_add(&queues, queue != NULL);
-    return queue;
-}
-
 static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
                                                  const cl_queue_properties *properties, cl_int *status)
 {
     if (getenv(BELOW_OLD))
         abort();
-    return counted(below->clCreateCommandQueueWithProperties(context, device, properties, status));
-}
-
-static cl_command_queue CL_API_CALL create_old_queue(cl_context context, cl_device_id device,
-                                                     cl_command_queue_properties properties, cl_int *status)
-{
-    return counted(below->clCreateCommandQueue(context, device, properties, status));
-}
-
-static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
-{
-    const cl_int status = below->clRetainCommandQueue(queue);
-    atomic_fetch_add(&queues, status == CL_SUCCESS);
-    return status;
-}
-
-static cl_int CL_API_CALL release_queue(cl_command_queue queue)
-{
-    const cl_int status = below->clReleaseCommandQueue(queue);
-    atomic_fetch_sub(&queues, status == CL_SUCCESS);
-    return status;
+    return below->clCreateCommandQueueWithProperties(context, device, properties, status);
 }
 
 /* That of the extension. */
 static cl_command_queue CL_API_CALL create_queue_khr(cl_context context, cl_device_id device,
                                                      const cl_queue_properties *properties, cl_int *status)
 {
-    return counted(below->clCreateCommandQueueWithProperties(context, device, properties, status));
-}
-
-/* Of an extension, whose queues count. */
-static cl_command_queue CL_API_CALL create_counting_queue(cl_context context, cl_device_id device,
-                                                          cl_command_queue_properties properties, cl_uint counters,
-                                                          cl_int *status)
-{
-    (void)counters;
-    return counted(below->clCreateCommandQueue(context, device, properties, status));
+    return below->clCreateCommandQueueWithProperties(context, device, properties, status);
 }
 
 static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
 {
     static cl_command_queue(CL_API_CALL *const queue)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *) =
         create_queue_khr;
-    static cl_command_queue(CL_API_CALL *const counting)(cl_context, cl_device_id, cl_command_queue_properties, cl_uint,
-                                                         cl_int *) = create_counting_queue;
     static cl_int(CL_API_CALL *const pointer)(cl_kernel, cl_uint, const void *) = set_pointer;
-    static cl_int(CL_API_CALL *const number)(cl_kernel, cl_uint, cl_ulong) = set_address;
     void *address = NULL;
-    if (strcmp(name, "clSetKernelArgMemPointerINTEL") == 0 || strcmp(name, "clSetKernelArgSVMPointerARM") == 0)
+    if (strcmp(name, "clSetKernelArgMemPointerINTEL") == 0)
         memcpy(&address, &pointer, sizeof(address));
     else if (strcmp(name, "clEnqueueStrangeEXT") == 0 || strcmp(name, "clEnqueueSVMStrangeEXT") == 0 ||
              strcmp(name, "clConvertImageAMD") == 0 || strcmp(name, "clGetPlaneFromImageAMD") == 0 ||
              strcmp(name, "clCreateBufferFromImageAMD") == 0 || strcmp(name, "clCreateImageWithPropertiesINTEL") == 0)
         memcpy(&address, &pointer, sizeof(address)); /* to be asked for, not to be called */
-    else if (strcmp(name, "clSetKernelArgDevicePointerEXT") == 0)
-        memcpy(&address, &number, sizeof(address));
     else if (strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0)
         memcpy(&address, &queue, sizeof(address));
-    else if (strcmp(name, "clCreatePerfCountersCommandQueueINTEL") == 0)
-        memcpy(&address, &counting, sizeof(address));
     else if (strcmp(name, "clEnqueueReadBuffer") == 0)
         memcpy(&address, &below->clEnqueueReadBuffer, sizeof(address));
     else
@@ -428,19 +275,13 @@ static cl_int CL_API_CALL get_formats(cl_context context, cl_mem_flags flags, cl
     return status;
 }
 
-/* It works, as the dispatch table at its beginning is the driver's. */
 static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to,
                                           size_t *size_ret)
 {
-    static const void *unlisted[64];
     static const char remote[] = "OpenCL 3.0 PoCL HSTR: cpu HSTR: pocl-remote: cpu";
-    const cl_platform_id platform = (cl_platform_id)unlisted;
     if (name == CL_DEVICE_VERSION && getenv(BELOW_NO_GAPS))
         return give_answer(remote, sizeof(remote), room, to, size_ret);
-    if (name != CL_DEVICE_PLATFORM || !getenv(BELOW_UNLISTED))
-        return below->clGetDeviceInfo(device, name, room, to, size_ret);
-    memcpy(unlisted, device, sizeof(unlisted[0]));
-    return give_answer(&platform, sizeof(platform), room, to, size_ret);
+    return below->clGetDeviceInfo(device, name, room, to, size_ret);
 }
 
 /* The pitches that it passes on. */
@@ -505,21 +346,6 @@ static cl_int CL_API_CALL copy_to_image(cl_command_queue queue, cl_mem buffer, c
     return status;
 }
 
-static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
-{
-    if (wait_count > 1 && atomic_load(&refusing))
-        return CL_OUT_OF_RESOURCES;
-    atomic_fetch_add(&markers, 1);
-    be_held(BELOW_HOLD_MARKER);
-    return below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
-}
-
-static cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event *events)
-{
-    be_held(BELOW_HOLD_WAIT);
-    return below->clWaitForEvents(count, events);
-}
-
 /* What a blocking command gives that gave `status` below. */
 static cl_int own_status(cl_bool blocking, cl_int status, const cl_event *event)
 {
@@ -535,7 +361,6 @@ static cl_int CL_API_CALL read_rect(cl_command_queue queue, cl_mem buffer, cl_bo
                                     size_t host_row, size_t host_slice, void *host, cl_uint wait_count,
                                     const cl_event *wait, cl_event *event)
 {
-    atomic_fetch_add(&blocking_reads, blocking != CL_FALSE);
     const cl_int status = below->clEnqueueReadBufferRect(queue, buffer, blocking, at, host_at, region, row, slice,
                                                          host_row, host_slice, host, wait_count, wait, event);
     return own_status(blocking, status, event);
@@ -565,41 +390,10 @@ static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bo
     return NULL;
 }
 
-static cl_int CL_API_CALL finish(cl_command_queue queue)
-{
-    static atomic_uint calls;
-    be_held(BELOW_HOLD_FINISH);
-    const char *refuses = getenv(BELOW_NO_FINISH);
-    return refuses && (strcmp(refuses, "all") == 0 || atomic_fetch_add(&calls, 1) % 3 != 2) ? CL_OUT_OF_RESOURCES
-                                                                                            : below->clFinish(queue);
-}
-
-static cl_int CL_API_CALL set_callback(cl_event event, cl_int type, void(CL_CALLBACK *notify)(cl_event, cl_int, void *),
-                                       void *data)
-{
-    const cl_uint left = atomic_load(&until_no_callback);
-    if (left && atomic_fetch_sub(&until_no_callback, 1) == 1)
-        return CL_OUT_OF_HOST_MEMORY;
-    return below->clSetEventCallback(event, type, notify, data);
-}
-
 static void replace(void)
 {
-    table.clSetEventCallback = set_callback;
-    table.clFinish = finish;
-    table.clWaitForEvents = wait_for_events;
     table.clGetPlatformInfo = get_platform_info;
     table.clSetContextDestructorCallback = set_context_callback;
-    table.clCreateCommandQueueWithProperties = create_queue;
-    table.clCreateCommandQueue = create_old_queue;
-    table.clRetainCommandQueue = retain_queue;
-    table.clReleaseCommandQueue = release_queue;
-    table.clSetUserEventStatus = set_user_status;
-    table.clReleaseEvent = release_event;
-    table.clGetEventInfo = get_event_info;
-    table.clEnqueueMarkerWithWaitList = marker;
-    table.clEnqueueBarrierWithWaitList = barrier;
-    table.clSetCommandQueueProperty = set_property;
     table.clEnqueueCopyImage = copy_image;
     table.clEnqueueCopyBufferToImage = copy_to_image;
     table.clEnqueueReadBufferRect = read_rect;
@@ -610,6 +404,7 @@ static void replace(void)
     table.clGetDeviceInfo = get_device_info;
     table.clGetSupportedImageFormats = get_formats;
     table.clCreateBuffer = create_buffer;
+    table.clCreateCommandQueueWithProperties = create_queue;
     table.clRetainMemObject = retain_memory;
     table.clReleaseMemObject = release_memory;
     table.clEnqueueNDRangeKernel = launch;

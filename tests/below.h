@@ -12,22 +12,9 @@
 /* *value becomes the number of launches so far. */
 #define BELOW_LAUNCHES 0x7E63
 /* *value says which call is held in the driver until this is BELOW_HOLD_NONE again, but no longer than a minute: the next launch or
- * copy between images, or the next marker, before it is enqueued, or the next copy of a buffer to an image, when it is; or the next
- * query that finds an event pending; or the next wait for events, before it begins; or the next error of a user event, before it is
- * set; or the next clFinish, before it begins. */
+ * copy between images before it is enqueued, or the next copy of a buffer to an image when it is. */
 #define BELOW_HOLD 0x7E64
-enum {
-    BELOW_HOLD_NONE,
-    BELOW_HOLD_BEFORE,
-    BELOW_HOLD_AFTER,
-    BELOW_HOLD_MARKER,
-    BELOW_HOLD_QUERY,
-    BELOW_HOLD_WAIT,
-    BELOW_HOLD_ERROR,
-    BELOW_HOLD_FINISH
-};
-/* The next *value queries for the state of an event find the driver out of resources. */
-#define BELOW_SHORT 0x7E70
+enum { BELOW_HOLD_NONE, BELOW_HOLD_BEFORE, BELOW_HOLD_AFTER };
 /* *value becomes 1 if one is held. */
 #define BELOW_HELD 0x7E65
 /* The next copy of a buffer to an image, which has one event to wait for at most, waits for the gate *value (from 1) besides, until
@@ -37,34 +24,13 @@ enum {
 /* The same, and the copy fails. */
 #define BELOW_FAIL 0x7E68
 enum { BELOW_GATES = 2 };
-/* While *value is not 0 a marker that waits for several events is refused. */
-#define BELOW_REFUSE 0x7E6A
-/* *value becomes the number of references to events of failed commands other than markers that went while a user event failed in another
- * thread, or with BELOW_HOLD_QUERY in the 50 ms after that: PoCL may be at work on such a command. */
-#define BELOW_EARLY 0x7E69
-/* *value becomes the number of blocking reads of rectangles of buffers so far. */
-#define BELOW_BLOCKING 0x7E6B
-/* *value becomes the number of barriers so far. */
-#define BELOW_BARRIERS 0x7E6C
-/* *value becomes the number of markers so far. */
-#define BELOW_MARKERS 0x7E6E
-/* *value becomes the number of releases of events so far. */
-#define BELOW_EVENTS_RELEASED 0x7E71
-/* *value becomes the number of references to queues that are held above. */
-#define BELOW_QUEUES 0x7E6D
 /* *value becomes the number of references to buffers that are held above, if all are made by clCreateBuffer. */
 #define BELOW_BUFFERS 0x7E73
-/* *value becomes the number of questions for the contexts of queues so far. */
-#define BELOW_QUEUES_ASKED 0x7E6F
-
 /* A variable: while it is set, the device has for 3D images no format with fewer than four channels, and none of fractions in 8
  * bits or of halves, so that a format may be stored in one way in 2D and in another one in 3D. As "all" no image of the device has fewer than four
  * channels: then those are emulated with any driver. As "last" only the platform's last device has none: contexts with other devices
  * list all formats, and reads and writes of such an image in that device's queues fail. */
 #define BELOW_FEW_FORMATS "CLD3D_TEST_BELOW_FEW_FORMATS"
-
-/* A variable: while it is set, devices tell a platform that is not listed. */
-#define BELOW_UNLISTED "CLD3D_TEST_BELOW_UNLISTED"
 
 /* A variable: while it is set, reads and writes of images take the host's rows for rows without gaps, as PoCL's remote driver does,
  * and the device's version names that driver. */
@@ -73,18 +39,6 @@ enum { BELOW_GATES = 2 };
 /* A variable: while it is set, a blocking read or write of a rectangle of a buffer, or map of a buffer, that the driver has taken and that
  * fails gives the status of its event, as rusticl 25.0 does, and the event. */
 #define BELOW_OWN_STATUS "CLD3D_TEST_BELOW_OWN_STATUS"
-
-/* The nth next clSetEventCallback finds no memory, `n` being what *value is, a cl_uint; 0: none does. */
-#define BELOW_NO_CALLBACK 0x7E72
-
-/* A variable: while it is set, two of three clFinish are refused, the first ones too. As "all" each is. */
-#define BELOW_NO_FINISH "CLD3D_TEST_BELOW_NO_FINISH"
-
-/* A variable: while it is set, each command is submitted as soon as it is enqueued. */
-#define BELOW_SUBMITS "CLD3D_TEST_BELOW_SUBMITS"
-
-/* A variable: while it is set, the failure of a user event takes 50 ms longer. */
-#define BELOW_AT_WORK "CLD3D_TEST_BELOW_AT_WORK"
 
 /* A variable: while it is set, the driver is one of OpenCL 1.2 with cl_khr_create_command_queue: functions that are newer end the
  * process, though the loader has them. */

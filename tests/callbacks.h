@@ -101,23 +101,6 @@ static inline cl_event fill(const struct base *base, cl_mem buffer, cl_uint wait
 }
 
 #ifndef _WIN32
-/* glibc's, which its headers show to those alone who want all. */
-extern int pthread_getattr_default_np(pthread_attr_t *), pthread_setattr_default_np(const pthread_attr_t *);
-
-/* Whether threads can be started: not, if the stack of each is larger than there are addresses. */
-static inline void let_threads_start(bool can_start)
-{
-    static pthread_attr_t as_before, larger;
-    static bool known;
-    if (!known) {
-        CHECK_INT(pthread_getattr_default_np(&as_before), 0);
-        pthread_attr_init(&larger);
-        pthread_attr_setstacksize(&larger, (size_t)1 << (sizeof(size_t) > 4 ? 47 : 31));
-    }
-    known = true;
-    CHECK_INT(pthread_setattr_default_np(can_start ? &as_before : &larger), 0);
-}
-
 /* The cases of a program over cld3d's own callbacks, whose names begin alike: so many at least. */
 static inline void callbacks_ours(unsigned least)
 {

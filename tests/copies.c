@@ -1,11 +1,8 @@
 /* A layer that makes a driver keep copies of its own of memory that an application gives it, as drivers for GPUs do. Below
- * cld3d, as the driver would be. CLD3D_TEST_COPIES says of what: "images", "buffers". With CLD3D_TEST_LATE_COUNTS it makes
- * the driver count commands among the references of an object for a moment after they have ended. While CLD3D_TEST_NO_COUNTS is
- * set the driver has no memory to tell such a count. CLD3D_TEST_DRIVER names one other
- * thing that is wrong with the driver (test_in_place.c). */
+ * cld3d, as the driver would be. CLD3D_TEST_COPIES says of what: "images", "buffers".
+ * CLD3D_TEST_DRIVER names one other thing that is wrong with the driver (test_in_place.c). */
 #include "layer_entry.h"
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,17 +24,6 @@ static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, c
 static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *status)
 {
     return below->clCreateBuffer(context, changed("buffers", flags), size, host, status);
-}
-
-/* Questions that are still answered with the last command counted. */
-static atomic_int late;
-
-static cl_int waited(cl_int status)
-{
-    enum { QUESTIONS = 7 };
-    if (getenv("CLD3D_TEST_LATE_COUNTS"))
-        atomic_store(&late, QUESTIONS);
-    return status;
 }
 
 static bool driver_is(const char *wrong)
@@ -100,7 +86,6 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
         cl_uint value;
     } answers[] = {
         {"has memory of its own", CL_DEVICE_HOST_UNIFIED_MEMORY, CL_FALSE},
-        {"is not available", CL_DEVICE_AVAILABLE, CL_FALSE},
         {"aligns to nothing", CL_DEVICE_MEM_BASE_ADDR_ALIGN, 0},
         {"aligns to 12 bytes", CL_DEVICE_MEM_BASE_ADDR_ALIGN, 8 * 12},
         {"aligns to 8192 bytes", CL_DEVICE_MEM_BASE_ADDR_ALIGN, 8 * 8192},
@@ -135,27 +120,16 @@ static cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_ui
 static cl_int CL_API_CALL finish(cl_command_queue queue)
 {
     open_gate();
-    return waited(below->clFinish(queue));
-}
-
-static cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event *events)
-{
-    return waited(below->clWaitForEvents(count, events));
+    return below->clFinish(queue);
 }
 
 static cl_int CL_API_CALL get_mem_info(cl_mem memory, cl_mem_info name, size_t room, void *to, size_t *size_ret)
 {
-    if (name == CL_MEM_REFERENCE_COUNT && getenv("CLD3D_TEST_NO_COUNTS"))
-        return CL_OUT_OF_HOST_MEMORY;
     const cl_int status = below->clGetMemObjectInfo(memory, name, room, to, size_ret);
     cl_uint count;
     if (status != CL_SUCCESS || name != CL_MEM_REFERENCE_COUNT || !to)
         return status;
     memcpy(&count, to, sizeof(count));
-    if (atomic_load(&late) > 0) {
-        count++;
-        atomic_fetch_sub(&late, 1);
-    }
     if (driver_is("counts no commands"))
         count = 1;
     if (driver_is("counts what is over"))
@@ -173,7 +147,6 @@ static void replace(void)
     table.clEnqueueFillBuffer = fill_buffer;
     table.clReleaseMemObject = release_memory;
     table.clFinish = finish;
-    table.clWaitForEvents = wait_for_events;
     table.clGetMemObjectInfo = get_mem_info;
     table.clCreateImage = create_image;
     table.clCreateBuffer = create_buffer;

@@ -14,20 +14,14 @@ static inline bool exports(void)
     return over_transport("export");
 }
 
-/* A driver may count a command that is over for a while. What waits for that goes when events are given back. */
-static inline void reaped(const struct rig *rig)
-{
-    if (rig->context)
-        CHECK_INT(clReleaseEvent(user_event(rig->context)), CL_SUCCESS);
-    pause_ms(1);
-}
-
 /* Nothing of what was made for objects is there any longer. */
 static inline bool nothing_left(const struct rig *rig)
 {
     for (int i = 0; i < 60000 && (fake_d3d_vulkan_imported() || fake_d3d_vulkan_held() || fake_d3d_vulkan_passed());
-         i++)
-        reaped(rig);
+         i++) {
+        rig_let_go(rig->cl_device);
+        pause_ms(1);
+    }
     return CHECK_INT(fake_d3d_vulkan_acquired(), 0) && CHECK_INT(fake_d3d_vulkan_files(), 0) &&
            CHECK_INT(fake_d3d_vulkan_held(), 0) && CHECK_INT(fake_d3d_vulkan_imported(), 0) &&
            CHECK_INT(fake_d3d_vulkan_passed(), 0);

@@ -3,6 +3,7 @@
 
 #include "layer_entry.h"
 
+#include <CL/cl_ext.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     snprintf(uuid, sizeof(uuid), LOOK_UUID, look.vendor & 0xffff);
     if (name == CL_DEVICE_IMAGE_SUPPORT && strcmp(look.name, "Gone") == 0)
         return CL_DEVICE_NOT_AVAILABLE;
+    const cl_uint pci = strcmp(look.name, "gfx1030") == 0 ? 0x73bf : 0x73df;
     const cl_bool known = look.luid != 0, images = strncmp(look.name, "Blind", 5) != 0;
     switch (name) {
     case CL_DEVICE_TYPE: return give_answer(&type, sizeof(type), room, to, size_ret);
@@ -61,6 +63,9 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     case CL_DEVICE_NAME: return give_answer(look.name, strlen(look.name) + 1, room, to, size_ret);
     case CL_DEVICE_IMAGE_SUPPORT: return give_answer(&images, sizeof(images), room, to, size_ret);
     case CL_DEVICE_UUID_KHR: return give_answer(uuid, sizeof(uuid), room, to, size_ret);
+    case CL_DEVICE_PCIE_ID_AMD:
+        return strncmp(look.name, "gfx", 3) == 0 ? give_answer(&pci, sizeof(pci), room, to, size_ret)
+                                                 : CL_INVALID_VALUE;
     case DEVICE_LUID_VALID: return give_answer(&known, sizeof(known), room, to, size_ret);
     case DEVICE_LUID: return give_answer(&look.luid, sizeof(look.luid), room, to, size_ret);
     default: return below->clGetDeviceInfo(device, name, room, to, size_ret);

@@ -17,14 +17,8 @@ static inline struct counts count(const struct rig *rig, const struct shared *sh
     return (struct counts){rig_refs(rig->device), rig_refs(shared->resource)};
 }
 
-/* Whether Direct3D's resources may be given back a while after the call that drops them: a context keeps staging copies, and a driver
- * that does not count what commands use has to come to their end first. */
-static inline bool given_back_later(void)
-{
-    return lies_in_staging() || over_import();
-}
-
-/* Checks that there are so many more references than before, at once or in a while; on the device up to `staged` more. */
+/* Checks that there are so many more references than before, at once or in a later call, because commands may use the memory; on the
+ * device up to `staged` more. */
 static inline bool counts_become(const struct rig *rig, const struct shared *shared, struct counts before,
                                  unsigned device, unsigned resource, unsigned staged)
 {
@@ -35,7 +29,7 @@ static inline bool counts_become(const struct rig *rig, const struct shared *sha
         more = (struct counts){now.device - before.device, now.resource - before.resource};
         same_device = more.device == device || more.device == device + staged;
         same_resource = more.resource == resource;
-        if ((same_device && same_resource) || !given_back_later() || i == 1000)
+        if ((same_device && same_resource) || i == 1000)
             break;
         rig_let_go(rig->cl_device);
         pause_ms(10);

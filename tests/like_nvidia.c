@@ -5,27 +5,18 @@
  *  - a context from a type needs its platform named (CL_INVALID_PLATFORM), and a property that is unknown is CL_INVALID_VALUE;
  *  - NULL in a wait list is CL_INVALID_EVENT;
  *  - waiting for a failed event is no error;
- *  - a marker behind a failed command of its queue is complete (with the driver now and then), though later barriers fail;
  *  - a marker behind events ends at the time 0;
  *  - a context does not go after a user event that went without being set: the driver waits for ever, and this fails;
  *  - nor does any after one that has a destructor callback and made user events, if the driver is named NVIDIA's;
- *  - there are no host timers, and no sampler without properties;
  *  - with -cl-kernel-arg-info no program is built that has a kernel without arguments;
  *  - setting the event of a command is CL_INVALID_VALUE, and a user event can be set again, which changes nothing;
  *  - a query of a queue or context answers for handles of other kinds too, as for a platform's with a device that is none, about
  *    which a query ends the process, as do queries of events, devices and programs that get a platform, a context or a buffer;
- *  - if it is named NVIDIA's, a queue runs in order though it says that it does not, so that a held command holds up all later ones;
  *  - of an array of 1D images only the first is copied to a buffer or from one, the rest is CL_INVALID_VALUE.
  *
- * While CLD3D_TEST_NO_BARRIERS is set it is short of something for each barrier, and while CLD3D_TEST_NO_CONTEXTS is set for each
- * context. While CLD3D_TEST_BARRIERS_END_WELL or CLD3D_TEST_MARKERS_END_WELL is set, one that fails is complete for who asks (barriers
- * with the driver now and then).
  * While CLD3D_TEST_COPIES_FAIL is set each copy of a buffer to an image fails, which has one event to wait for at most. */
-#include "like_nvidia.h"
 
 #include "layer_entry.h"
-
-#include <CL/cl_gl.h>
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -305,43 +296,6 @@ static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform
 
 /* ---- queues ---- */
 
-/* Queues that run in order and say that they do not. */
-static cl_command_queue in_order[MOST];
-
-static int is_in_order(cl_command_queue queue)
-{
-    int found = 0;
-    pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < MOST; i++)
-        found = found || in_order[i] == queue;
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
-/* A queue may have the handle of one that is gone. */
-static void note_queue(cl_command_queue queue, int runs_in_order)
-{
-    static unsigned next;
-    pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < MOST; i++)
-        if (in_order[i] == queue)
-            in_order[i] = NULL;
-    if (runs_in_order)
-        in_order[next++ % MOST] = queue;
-    pthread_mutex_unlock(&lock);
-}
-
-static cl_command_queue CL_API_CALL create_plain_queue(cl_context context, cl_device_id device,
-                                                       cl_command_queue_properties properties, cl_int *status)
-{
-    const cl_command_queue_properties out_of_order =
-        getenv("CLD3D_TEST_NAMED_NVIDIA") ? properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0;
-    cl_command_queue queue = below->clCreateCommandQueue(context, device, properties & ~out_of_order, status);
-    if (queue)
-        note_queue(queue, out_of_order != 0);
-    return queue;
-}
-
 static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
                                                  const cl_queue_properties *properties, cl_int *status)
 {
@@ -432,27 +386,11 @@ static int named(const cl_context_properties *properties, cl_context_properties 
     return 0;
 }
 
-/* Shares with OpenGL, as long as the program synchronises. */
-static cl_context create_with_opengl(const cl_context_properties *properties, cl_uint device_count,
-                                     const cl_device_id *devices, cl_int *status)
-{
-    if (named(properties, CL_CONTEXT_INTEROP_USER_SYNC))
-        return count_context(below->clCreateContext(NULL, device_count, devices, NULL, NULL, status));
-    *status = CL_INVALID_GL_SHAREGROUP_REFERENCE_KHR;
-    return NULL;
-}
-
 static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint device_count,
                                              const cl_device_id *devices,
                                              void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
                                              void *data, cl_int *status)
 {
-    if (getenv("CLD3D_TEST_NO_CONTEXTS")) {
-        *status = CL_OUT_OF_HOST_MEMORY;
-        return NULL;
-    }
-    if (named(properties, CL_GL_CONTEXT_KHR))
-        return create_with_opengl(properties, device_count, devices, status);
     if (!named(properties, UNKNOWN_PROPERTY))
         return count_context(below->clCreateContext(properties, device_count, devices, notify, data, status));
     *status = CL_INVALID_VALUE;
@@ -481,52 +419,11 @@ static int has_null(cl_uint wait_count, const cl_event *wait)
     return 0;
 }
 
-/* The last markers that wait for their queue alone. */
-static cl_event plain_markers[MOST];
-static unsigned plain_count;
-
-static void note_marker(cl_event event, int plain)
-{
-    pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < MOST; i++)
-        if (plain_markers[i] == event)
-            plain_markers[i] = NULL; /* the address has come again */
-    if (plain)
-        plain_markers[plain_count++ % MOST] = event;
-    pthread_mutex_unlock(&lock);
-}
-
-static int is_plain_marker(cl_event event)
-{
-    int found = 0;
-    pthread_mutex_lock(&lock);
-    for (unsigned i = 0; i < MOST; i++)
-        found = found || (event && plain_markers[i] == event);
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
-static atomic_int marker_refusal;
-
 static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info name, size_t room, void *to,
                                          size_t *size_ret)
 {
-    if (is_platform(queue))
-        return answer_for_platform(queue, room, to, size_ret);
-    if (name != LIKE_NVIDIA_NO_MARKERS) {
-        const cl_int status = below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
-        if (status == CL_SUCCESS && name == CL_QUEUE_PROPERTIES && to && is_in_order(queue))
-            *(cl_command_queue_properties *)to |= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-        return status;
-    }
-    atomic_store(&marker_refusal, *(cl_int *)to);
-    return CL_SUCCESS;
-}
-
-static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
-{
-    return atomic_load(&marker_refusal) == CL_OUT_OF_HOST_MEMORY ? CL_OUT_OF_HOST_MEMORY
-                                                                 : below->clRetainCommandQueue(queue);
+    return is_platform(queue) ? answer_for_platform(queue, room, to, size_ret)
+                              : below->clGetCommandQueueInfo(queue, name, room, to, size_ret);
 }
 
 static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
@@ -536,31 +433,13 @@ static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, con
     for (cl_uint i = 0; wait && i < wait_count; i++)
         if (is_of_other_kind(wait[i]))
             return CL_INVALID_EVENT_WAIT_LIST;
-    if (wait_count == 0 && atomic_load(&marker_refusal))
-        return atomic_load(&marker_refusal);
-    const cl_int status = below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
-    if (status == CL_SUCCESS && event)
-        note_marker(*event, wait_count == 0);
-    return status;
+    return below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
 }
 
 static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t room, void *to, size_t *size_ret)
 {
-    const cl_int complete = CL_COMPLETE;
-    cl_int seen = CL_COMPLETE;
-    cl_command_type type = 0;
     end_for_other_kind(event);
-    const cl_int status = below->clGetEventInfo(event, name, room, to, size_ret);
-    if (status != CL_SUCCESS || name != CL_EVENT_COMMAND_EXECUTION_STATUS || !to)
-        return status;
-    memcpy(&seen, to, sizeof(seen));
-    below->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL);
-    const int ends_well = type == CL_COMMAND_MARKER    ? is_plain_marker(event) || getenv("CLD3D_TEST_MARKERS_END_WELL")
-                          : type == CL_COMMAND_BARRIER ? getenv("CLD3D_TEST_BARRIERS_END_WELL") != NULL
-                                                       : 0;
-    if (seen < 0 && ends_well)
-        memcpy(to, &complete, sizeof(complete));
-    return status;
+    return below->clGetEventInfo(event, name, room, to, size_ret);
 }
 
 static cl_int CL_API_CALL wait_for(cl_uint event_count, const cl_event *events)
@@ -577,34 +456,6 @@ static cl_int CL_API_CALL get_profile(cl_event event, cl_profiling_info name, si
     if (status == CL_SUCCESS && name == CL_PROFILING_COMMAND_END && type == CL_COMMAND_MARKER && to)
         memset(to, 0, sizeof(cl_ulong));
     return status;
-}
-
-static cl_int CL_API_CALL host_timer(cl_device_id device, cl_ulong *time)
-{
-    (void)device, (void)time;
-    return CL_INVALID_OPERATION;
-}
-
-static cl_int CL_API_CALL both_timers(cl_device_id device, cl_ulong *device_time, cl_ulong *host_time)
-{
-    (void)device, (void)device_time, (void)host_time;
-    return CL_INVALID_OPERATION;
-}
-
-static cl_sampler CL_API_CALL create_sampler(cl_context context, const cl_sampler_properties *properties,
-                                             cl_int *status)
-{
-    if (properties)
-        return below->clCreateSamplerWithProperties(context, properties, status);
-    if (status)
-        *status = CL_INVALID_VALUE;
-    return NULL;
-}
-
-static cl_int CL_API_CALL barrier(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
-{
-    return getenv("CLD3D_TEST_NO_BARRIERS") ? CL_OUT_OF_RESOURCES
-                                            : below->clEnqueueBarrierWithWaitList(queue, wait_count, wait, event);
 }
 
 /* ---- the layer ---- */
@@ -634,15 +485,9 @@ static void replace(void)
     table.clGetDeviceInfo = get_device_info;
     table.clEnqueueCopyImageToBuffer = copy_image_to_buffer;
     table.clEnqueueCopyBufferToImage = copy_buffer_to_image;
-    table.clCreateCommandQueue = create_plain_queue;
     table.clCreateCommandQueueWithProperties = create_queue;
-    table.clRetainCommandQueue = retain_queue;
     table.clEnqueueMarkerWithWaitList = marker;
-    table.clEnqueueBarrierWithWaitList = barrier;
     table.clWaitForEvents = wait_for;
     table.clGetEventInfo = get_event_info;
     table.clGetEventProfilingInfo = get_profile;
-    table.clGetHostTimer = host_timer;
-    table.clGetDeviceAndHostTimer = both_timers;
-    table.clCreateSamplerWithProperties = create_sampler;
 }

@@ -115,15 +115,6 @@ static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info name, size_
     return below->clGetImageInfo(image, name, room, to, size_ret);
 }
 
-static bool is_dressed(cl_platform_id platform)
-{
-    char name[256] = "";
-    const char *dressed = getenv(OWN_PLATFORM_VARIABLE);
-    return !dressed || !dressed[0] ||
-           (below->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL) == CL_SUCCESS &&
-            strcmp(name, dressed) == 0);
-}
-
 typedef void (*function)(void);
 
 static const struct {
@@ -145,7 +136,7 @@ static const struct {
 static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
 {
     void *address;
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]) && is_dressed(platform); i++)
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
         if (strcmp(functions[i].name, name) == 0)
             return memcpy(&address, &functions[i].function, sizeof(address)), address;
     return below->clGetExtensionFunctionAddressForPlatform(platform, name);
@@ -157,8 +148,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     static const char own[] = "cl_khr_d3d11_sharing cl_khr_dx9_media_sharing ";
     cl_platform_id platform = NULL;
     if (name != CL_DEVICE_EXTENSIONS ||
-        below->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS ||
-        !is_dressed(platform))
+        below->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS)
         return below->clGetDeviceInfo(device, name, room, to, size_ret);
     char text[32768] = "";
     const cl_int status =

@@ -23,7 +23,4 @@ enum {
 /* A variable of the environment that gets the value of the context property, in hexadecimal. */
 #define OWN_SEEN_VARIABLE "CLD3D_TEST_OWN_SHARING_SAW"
 
-/* And one with the name of the platform that alone is to look so; all do if it is not set. */
-#define OWN_PLATFORM_VARIABLE "CLD3D_TEST_OWN_SHARING_OF"
-
 #endif

@@ -103,11 +103,36 @@ static inline bool kind_is_direct(const struct rig *rig, int kind)
     return over_transport("import") || (over_transport("export") && tells);
 }
 
-/* Whether a resource of a kind is Direct3D's until no command uses it any more, since OpenCL works in its memory: an image that is
- * imported from a file descriptor holds the memory by itself, and a buffer lies in a memory together with others. */
+/* Whether OpenCL computes in the host's memory, and objects lie there. */
+static inline bool works_in_place(void)
+{
+    const char *transport = getenv("CLD3D_TRANSPORT");
+#ifdef _WIN32
+    const char *driver = getenv("OPENCL");
+    const bool possible = driver && strcmp(driver, "pocl") == 0;
+#else
+    const char *in_place = getenv("CLD3D_TEST_IN_PLACE");
+    const bool possible = in_place && strcmp(in_place, "1") == 0;
+#endif
+    return possible && (!transport || strstr(transport, "in-place"));
+}
+
+/* Whether an object may lie in its staging copy, which is made with it then: Direct3D leaves staging copies in their place. */
+static inline bool lies_in_staging(void)
+{
+#ifdef _WIN32
+    return works_in_place();
+#else
+    const char *stays = getenv("FAKE_D3D_STAYS");
+    return works_in_place() && stays && strcmp(stays, "1") == 0;
+#endif
+}
+
+/* Whether the resource of an object is kept until no command uses the object any more, since that lies in memory of ours or of
+ * the resource. An image that is imported from a file descriptor holds the memory by itself. */
 static inline bool kind_is_kept(const struct rig *rig, int kind)
 {
-    return over_mapped() ? kind != 0 : over_transport("export") && kind == 0 && kind_is_direct(rig, kind);
+    return kind_is_direct(rig, kind) ? over_mapped() || (over_transport("export") && kind == 0) : works_in_place();
 }
 
 /* Skips the running case there. */
@@ -116,21 +141,6 @@ static inline bool skip_without_staging(void)
     if (over_import())
         SKIP("looks at staging copies, which an import has not");
     return over_import();
-}
-
-/* Whether an object may lie in its staging copy, which is made with it then: OpenCL computes in the host's memory, and
- * Direct3D leaves staging copies in their place. */
-static inline bool lies_in_staging(void)
-{
-    const char *transport = getenv("CLD3D_TRANSPORT");
-#ifdef _WIN32
-    const char *driver = getenv("OPENCL");
-    const bool possible = driver && strcmp(driver, "pocl") == 0;
-#else
-    const char *stays = getenv("FAKE_D3D_STAYS"), *in_place = getenv("CLD3D_TEST_IN_PLACE");
-    const bool possible = stays && strcmp(stays, "1") == 0 && in_place && strcmp(in_place, "1") == 0;
-#endif
-    return possible && (!transport || strstr(transport, "in-place"));
 }
 
 #define SHARING_CASE(name, flags)               \
@@ -288,16 +298,6 @@ static inline cl_int cl_read(cl_command_queue queue, const struct shared *shared
         return clEnqueueReadBuffer(queue, shared->object, CL_FALSE, 0, SHARED_BYTES, bytes, 0, NULL, event);
     return clEnqueueReadImage(queue, shared->object, CL_FALSE, no_origin(), kind_region(shared->kind), 0, 0, bytes, 0,
                               NULL, event);
-}
-
-/* Whether the device runs functions of the program (clEnqueueNativeKernel). */
-static inline bool runs_functions(const struct rig *rig)
-{
-    cl_device_exec_capabilities capabilities = 0;
-    CHECK_INT(
-        clGetDeviceInfo(rig->cl_device, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(capabilities), &capabilities, NULL),
-        CL_SUCCESS);
-    return (capabilities & CL_EXEC_NATIVE_KERNEL) != 0;
 }
 
 /* Waits for all commands of a queue. Not clFinish: rusticl's may return too early. */
@@ -588,16 +588,6 @@ __attribute__((warn_unused_result)) static inline unsigned run_over(const char *
     return run_again(text, "OPENCL_LAYERS", layers);
 }
 
-/* run_over a driver that, as NVIDIA's, lets no command of an out-of-order queue go past one that a user event blocks. */
-static inline void run_where_none_goes_past(const char *text, unsigned passed)
-{
-    if (!takes_layers("CLD3D_TEST_LIKE_NVIDIA"))
-        return;
-    test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1");
-    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", text), passed);
-    test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
-}
-
 /* An order or a question of below.h, over that layer. Gives the answer. */
 static inline cl_uint order_below(cl_command_queue queue, cl_command_queue_info what, cl_uint value)
 {
@@ -732,33 +722,6 @@ static inline void meeting_wait(struct meeting *meeting)
     const unsigned turn = atomic_fetch_add(&meeting->came, 1) / meeting->count;
     while (atomic_load(&meeting->came) / meeting->count == turn)
         let_others_run();
-}
-
-/* Whether a command ends within half a second. */
-static inline bool ends_soon(cl_event event)
-{
-    for (int i = 0; i < 500 && rig_event_status(event) > CL_COMPLETE; i++)
-        pause_ms(1);
-    return rig_event_status(event) <= CL_COMPLETE;
-}
-
-/* Whether a command ends with the first event of its wait list that fails; if not, the case is skipped. rusticl's waits for all of
- * them. */
-static inline bool ends_with_first_failure(const struct rig *rig)
-{
-    cl_event pair[] = {user_event(rig->context), user_event(rig->context)}, waits = NULL;
-    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 2, pair, &waits), CL_SUCCESS);
-    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
-    CHECK_INT(clSetUserEventStatus(pair[1], -5), CL_SUCCESS);
-    const bool ends = ends_soon(waits);
-    CHECK_INT(clSetUserEventStatus(pair[0], CL_COMPLETE), CL_SUCCESS);
-    clWaitForEvents(1, &waits);
-    CHECK_INT(clReleaseEvent(waits), CL_SUCCESS);
-    for (int i = 0; i < 2; i++)
-        CHECK_INT(clReleaseEvent(pair[i]), CL_SUCCESS);
-    if (!ends)
-        SKIP("a command of this driver ends only with the last event that it waits for");
-    return ends;
 }
 
 #endif

@@ -408,54 +408,6 @@ SHARING_CASE(several_queues, 0)
     CHECK_INT(clReleaseCommandQueue(third), CL_SUCCESS);
 }
 
-/* Objects of the same subresource in two contexts know nothing of each other. */
-SHARING_CASE(two_contexts, 0)
-{
-    struct shared shared;
-    cl_int status = 1;
-    struct rig second = *rig;
-    second.context = rig_make_context(rig, rig->device, false, &status);
-    if (!CHECK_INT(status, CL_SUCCESS))
-        return;
-    second.queue = make_queue(rig, second.context, 0);
-    if (shared_open(rig, KIND_2D, 1, &shared)) {
-        struct shared twin = shared;
-        twin.object = rig->create_2d(second.context, CL_MEM_READ_WRITE, shared.resource, 0, &status);
-        CHECK_INT(status, CL_SUCCESS);
-        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-        CHECK_INT(release_one(&second, twin.object), rig->api->not_acquired);
-        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-        CHECK(round_trip(rig, &shared, 1, 2));
-        CHECK(round_trip(&second, &twin, 2, 3));
-        CHECK(round_trip(rig, &shared, 3, 4));
-        CHECK_INT(clReleaseMemObject(twin.object), CL_SUCCESS);
-        shared_close(&shared);
-    }
-    CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
-    CHECK_INT(clReleaseContext(second.context), CL_SUCCESS);
-}
-
-/* A new object begins as Direct3D's, whatever was done to the one before it. */
-SHARING_CASE(new_object_of_an_acquired_one, 0)
-{
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
-    for (int kind = 0; kind < KINDS; kind++) {
-        cl_int status = 1;
-        CHECK_INT(acquire_one(rig, all[kind].object), CL_SUCCESS);
-        queue_wait(rig->queue);
-        CHECK_INT(clReleaseMemObject(all[kind].object), CL_SUCCESS);
-        all[kind].object =
-            kind_create(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, all[kind].resource, 0, &status);
-        if (!CHECK_INT(status, CL_SUCCESS))
-            continue;
-        CHECK_INT(release_one(rig, all[kind].object), rig->api->not_acquired);
-        CHECK(round_trip(rig, &all[kind], 1 + (unsigned)kind, 8));
-    }
-    shared_close_all(all);
-}
-
 static void works(struct rig *rig)
 {
     struct shared all[KINDS];
@@ -630,33 +582,6 @@ SHARING_CASE(out_of_order_work, RIG_OUT_OF_ORDER)
     slow_close(&work);
 }
 
-/* What is enqueued later comes after an acquire, also if that has to wait for another queue. */
-SHARING_CASE(out_of_order_later, RIG_OUT_OF_ORDER)
-{
-    struct shared shared;
-    struct slow_work work;
-    unsigned char bytes[SHARED_BYTES];
-    cl_int status = 1;
-    cl_event written = NULL;
-    cl_command_queue other = clCreateCommandQueue(rig->context, rig->cl_device, 0, &status);
-    if (!CHECK(other != NULL) || !slow_open(rig, &work) || !shared_open(rig, KIND_BUFFER, 1, &shared))
-        return;
-    rig_pattern(bytes, sizeof(bytes), 2);
-    cl_event worked = slow_start(&work, other);
-    CHECK_INT(clFlush(other), CL_SUCCESS);
-    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &worked, NULL), CL_SUCCESS);
-    CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, &written), CL_SUCCESS);
-    CHECK_INT(clWaitForEvents(1, &written), CL_SUCCESS);
-    CHECK_INT(rig_event_status(worked), CL_COMPLETE);
-    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    CHECK(d3d_has(rig, &shared, 2));
-    CHECK_INT(clReleaseEvent(written), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(worked), CL_SUCCESS);
-    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
-    shared_close(&shared);
-    slow_close(&work);
-}
-
 /* ---- times ---- */
 
 struct times {
@@ -737,7 +662,7 @@ SHARING_CASE(profiling, RIG_PROFILING)
     shared_close_all(all);
 }
 
-/* The whole command is in its times: what a release waits for in its call does not come before them. */
+/* What a release waits for ends before its times begin. */
 SHARING_CASE(profiling_of_a_release, RIG_PROFILING)
 {
     struct slow_work work;
@@ -752,35 +677,10 @@ SHARING_CASE(profiling_of_a_release, RIG_PROFILING)
     cl_event worked = slow_start(&work, rig->queue);
     CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
     CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
-    if (get_times(worked, &before) && get_times(released, &release)) {
-        CHECK(release.queued < before.end);
+    if (get_times(worked, &before) && get_times(released, &release))
         CHECK(before.end <= release.start);
-    }
     CHECK_INT(clReleaseEvent(worked), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
-    shared_close(&shared);
-    slow_close(&work);
-}
-
-/* The acquire is over before what else its queue does. */
-SHARING_CASE(profiling_beside_work, RIG_PROFILING | RIG_OUT_OF_ORDER)
-{
-    struct shared shared;
-    struct slow_work work;
-    struct times times;
-    if (!has_times(rig))
-        return;
-    if (!slow_open(rig, &work) || !shared_open(rig, KIND_2D, 1, &shared))
-        return;
-    cl_event worked = slow_start(&work, rig->queue), acquired = NULL;
-    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &acquired), CL_SUCCESS);
-    CHECK_INT(clWaitForEvents(1, &acquired), CL_SUCCESS);
-    CHECK(get_times(acquired, &times));
-    CHECK_INT(clWaitForEvents(1, &worked), CL_SUCCESS);
-    CHECK(get_times(acquired, &times));
-    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(worked), CL_SUCCESS);
     shared_close(&shared);
     slow_close(&work);
 }
@@ -820,8 +720,6 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("ownership: all kinds in one list", mixed_list),
     SHARING_TESTS("ownership: a long list", long_list),
     SHARING_TESTS("ownership: from queue to queue", several_queues),
-    SHARING_TESTS("ownership: two contexts", two_contexts),
-    SHARING_TESTS("ownership: a new object instead of an acquired one", new_object_of_an_acquired_one),
     SHARING_TESTS("synchronisation: by the library", default_sync),
     SHARING_TESTS("synchronisation: by the user", user_sync),
     SHARING_TESTS("synchronisation: a single-threaded device", single_threaded),
@@ -830,10 +728,8 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("events: they order commands", events_order_commands),
     SHARING_TESTS("events: a queue out of order", out_of_order),
     SHARING_TESTS("events: other work of a queue out of order", out_of_order_work),
-    SHARING_TESTS("events: what comes later in a queue out of order", out_of_order_later),
     SHARING_TESTS("times: with profiling", profiling),
     SHARING_TESTS("times: of a release that waits", profiling_of_a_release),
-    SHARING_TESTS("times: beside other work of a queue out of order", profiling_beside_work),
     SHARING_TESTS("times: without profiling", no_profiling),
 };
 

@@ -147,24 +147,6 @@ def all_suites_run_on_hardware(machine):
 
 
 @case
-def software_runs_where_the_others_show_no_device(machine):
-    for name, answer in (("mesa", "none"), ("rusticl", "none"), ("zpocl", "software")):
-        machine.opencl(name, answer)
-    for name, answer in (("intel", "none"), ("lvp", "software"), ("radeon", "none")):
-        machine.add_vulkan(name, answer)
-    assert machine.run("--suite", "wined3d", "--suite", "dxvk-direct") == 0, machine.done.stderr
-    assert taken(machine, "OpenCL") == ["zpocl.icd"] and taken(machine, "Vulkan") == ["lvp.json"], machine.report
-    assert why(machine, "mesa.icd") == why(machine, "radeon.json") == "it has no device", machine.report
-    assert [path.name for path in (machine.tree / "root/etc/OpenCL/vendors").iterdir()] == ["zpocl.icd"]
-    remarks = [suite["programs"][0]["remarks"][0] for suite in machine.report["suites"]]
-    assert len(remarks) == 2 and all(each.endswith("driver/vulkan/lvp.json") and ":" not in each for each in remarks), remarks
-    software = ["--software" in suite["programs"][0]["details"] for suite in machine.report["suites"]]
-    assert software == [False, True], machine.report
-    assert [each["name"] for each in machine.report["left_out"]] == ["dxvk-direct dx9"], machine.report
-    assert "mesa.icd" in machine.text and "left out: it has no device" in machine.text, machine.text
-
-
-@case
 def software_is_left_out_where_hardware_has_a_device(machine):
     machine.opencl("apocl", "software")
     machine.opencl("gpu", "hardware")
@@ -198,40 +180,6 @@ def a_driver_that_hangs_is_left_out(machine):
 
 
 @case
-def drivers_are_asked_with_a_display(machine):
-    machine.env["FAKES"] = "" # the real Xvfb
-    machine.opencl("gpu", "hardware")
-    machine.add_vulkan("gpu", "display")
-    assert machine.run("--suite", "dxvk") == 0, machine.done.stderr
-    assert taken(machine, "Vulkan") == ["gpu.json"], machine.report
-
-
-@case
-def drivers_of_one_name_are_two(machine):
-    machine.opencl("gpu", "hardware")
-    machine.add_vulkan("a", "none")
-    machine.vulkan.append(put(machine.folder / "other/a.json", json.dumps({"ICD": {"library_path": str(machine.driver("b", "software"))}})))
-    assert machine.run("--suite", "dxvk") == 0, machine.done.stderr
-    assert taken(machine, "Vulkan") == ["other-a.json"], machine.report
-
-
-@case
-def files_that_name_nothing_are_told(machine):
-    machine.opencl("a", "software")
-    put(machine.vendors / "empty.icd", "")
-    put(machine.vendors / "gone.icd", "/opt/nowhere/libgone.so\n")
-    put(machine.vendors / "folder.icd", f"{machine.folder}\n")
-    put(machine.vendors / "odd.icd", "lib\tgone & | \\ \"'.so\n")
-    machine.vulkan += [put(machine.folder / "empty.json", ""), put(machine.folder / "broken.json", '{"ICD": ['),
-                       put(machine.folder / "gone.json", '{"ICD": {"library_path": "libgone.so"}}')]
-    assert machine.run("--suite", "wined3d") == 0, machine.done.stderr
-    assert "/opt/nowhere/libgone.so is in no usual folder" in why(machine, "gone.icd"), machine.report
-    assert "libgone.so is in no usual folder" in why(machine, "gone.json"), machine.report
-    for name in ("empty.icd", "folder.icd", "odd.icd", "empty.json", "broken.json"):
-        assert "is in no usual folder" in why(machine, name), machine.report
-
-
-@case
 def without_vulkan_the_rest_runs(machine):
     machine.opencl("gpu", "hardware")
     machine.add_vulkan("intel", "none")
@@ -242,22 +190,10 @@ def without_vulkan_the_rest_runs(machine):
 
 
 @case
-def without_vulkan_and_dxvk_alone_asked_for(machine):
-    machine.opencl("gpu", "hardware")
-    is_refused(machine, 6, "no Vulkan driver here has a device", "--suite", "dxvk", "--suite", "dxvk-direct")
-
-
-@case
 def no_opencl_driver(machine):
     put(machine.vendors / "gone.icd", "/opt/libgone.so\n")
     is_refused(machine, 3, "there is no OpenCL driver here")
     assert "gone.icd its library /opt/libgone.so" in machine.report["problem"], machine.report
-
-
-@case
-def no_folder_for_opencl_drivers(machine):
-    machine.vendors.rmdir()
-    is_refused(machine, 3, "there is no OpenCL driver here")
 
 
 @case
@@ -269,35 +205,10 @@ def no_device(machine):
 
 
 @case
-def the_driver_of_a_container_without_its_file(machine):
-    del machine.env["OCL_ICD_VENDORS"]
-    library = put(machine.folder / "lib/driver-nvidia/libnvidia-opencl.so.1", "hardware")
-    assert machine.run("--driver", str(library.parent), "--suite", "wined3d") == 0, machine.done.stderr
-    assert "nvidia.icd" in taken(machine, "OpenCL")[0] and str(library) in machine.text, machine.report
-
-
-@case
-def one_driver_that_is_named(machine):
-    machine.opencl("gpu", "hardware")
-    machine.opencl("pocl", "software")
-    assert machine.run("--icd", str(machine.vendors / "pocl.icd"), "--suite", "wined3d") == 0, machine.done.stderr
-    assert taken(machine, "OpenCL") == ["pocl.icd"] and len(machine.report["drivers"]) == 1, machine.report
-
-
-@case
 def a_kernel_that_is_too_old(machine):
     machine.opencl("gpu", "hardware")
     for machine.env["KERNEL"] in ("2.6.32-754.el6.x86_64", "3.1.10", "2.6.78-fc"):
         is_refused(machine, 7, f"the kernel is {machine.env['KERNEL']}")
-
-
-@case
-def kernels_that_will_do(machine):
-    machine.opencl("gpu", "hardware")
-    for machine.env["KERNEL"] in ("3.10.0-1160.el7.x86_64", "4.0-rc1", "10.0.1", "6.18-custom", "custom"):
-        assert machine.run("--icd", "/nowhere") == 3, machine.done.stderr # behind the check of the kernel
-    machine.env["KERNEL"] = "3.2.0"
-    assert machine.run("--suite", "wined3d") == 0, machine.done.stderr
 
 
 @case
@@ -331,15 +242,6 @@ def a_folder_that_can_not_be_written(machine):
 
 
 @case
-def space_that_ends_in_the_run(machine):
-    machine.opencl("gpu", "hardware")
-    put(machine.inside / "scripts/check", "#!/bin/sh\nrm -f out/report.json; ln -s /dev/full out/report.json; exit 1\n".replace(
-        "out/", f"'{machine.inside}'/out/"), 0o755)
-    assert machine.run("--suite", "wined3d") == 9, machine.done.stderr
-    assert "run: no space" in machine.done.stderr, machine.done.stderr
-
-
-@case
 def wrong_arguments(machine):
     machine.opencl("gpu", "hardware")
     for arguments in (("--suite", "none"), ("--nothing",), ("--workers", "x"), ("--icd",)):
@@ -349,97 +251,7 @@ def wrong_arguments(machine):
     assert machine.report["suites"], "an earlier report is gone"
 
 
-@case
-def a_report_of_an_earlier_run_does_not_stay(machine):
-    machine.opencl("gpu", "hardware")
-    assert machine.run("--suite", "wined3d") == 0
-    machine.env["PROCESSOR"] = "riscv64"
-    is_refused(machine, 8, "riscv64")
-    assert not (machine.tree / "log").exists() and "suites" not in machine.report
-
-
-@case
-def a_suite_that_breaks_off_is_told(machine):
-    machine.opencl("gpu", "hardware")
-    put(machine.inside / "scripts/breaks", "")
-    assert machine.run("--suite", "wined3d") == 1
-    suite, = machine.report["suites"]
-    assert suite["passed"] == 1 and not suite["whole"] and "CUT SHORT" in machine.text, machine.text
-
-
-def put_check(machine):
-    for name in ("check", "stacks.py", "user_cache.py"):
-        shutil.copy(SCRIPTS / name, machine.inside / "scripts" / name)
-
-
-@case
-def a_program_that_is_not_there_has_failed(machine):
-    put_check(machine)
-    tests = [{"name": name, "suite": ["cld3d:native"], "cmd": [f"/bin/{name}"], "env": {}, "workdir": None, "timeout": 60, "is_parallel": True, "priority": 0}
-             for name in ("none", "true")]
-    put(machine.inside / "build/linux/meson-info/intro-tests.json", json.dumps(tests))
-    put(machine.inside / "scripts/wine-stop", "#!/bin/sh\n", 0o755)
-    done = subprocess.run([machine.inside / "scripts/check", "--suite", "native", "--machine", "--results", machine.folder / "results"],
-                          capture_output=True, text=True, timeout=200, check=False)
-    results = [json.loads(line) for line in (machine.folder / "results/results.jsonl").read_text().splitlines()]
-    none, = (each for each in results if each["program"] == "none")
-    assert done.returncode == 1 and len(results) == 2 and none["failed"] == 1, (done.stdout, done.stderr)
-    assert "can't be started" in done.stdout and "/bin/none" in done.stdout, done.stdout
-
-
-@case
-def what_chooses_a_driver_or_device_gets_through(machine):
-    machine.opencl("gpu", "hardware")
-    settings = {"RUSTICL_ENABLE": "radeonsi", "CUDA_VISIBLE_DEVICES": "1"}
-    machine.env.update({**settings, "OF_THE_MACHINE": "1"})
-    assert machine.run("--suite", "wined3d") == 0
-    environment = machine.report["suites"][0]["programs"][0]["environment"]
-    assert settings.items() <= environment.items() and "OF_THE_MACHINE" not in environment, environment
-
-
-@case
-def on_software_check_leaves_direct3d_9_out_over_dxvk(machine):
-    put_check(machine)
-    tests = [{"name": name, "suite": ["cld3d:native"], "cmd": ["/bin/true"], "env": {}, "workdir": None, "timeout": 60, "is_parallel": True, "priority": 0}
-             for name in ("acquire", "dx9_data")]
-    put(machine.inside / "build/linux/meson-info/intro-tests.json", json.dumps(tests))
-    put(machine.inside / "scripts/wine-stop", "#!/bin/sh\n", 0o755)
-    for direct3d, options, expected in (("dxvk", ["--machine", "--software"], ["acquire"]), ("wine", ["--machine", "--software"], ["acquire", "dx9_data"]),
-                                        ("dxvk", ["--machine"], ["acquire", "dx9_data"]), ("dxvk", ["--built"], ["acquire"])):
-        done = subprocess.run([machine.inside / "scripts/check", "--list", "--suite", "native", *options], capture_output=True, text=True,
-                              env={**os.environ, "DIRECT3D": direct3d}, timeout=200, check=False)
-        assert [line.split()[1] for line in done.stdout.splitlines()] == expected, (options, done.stdout, done.stderr)
-
-
 # ---- what asks a driver, with the drivers of this machine ----
-
-def look(machine, kind, file):
-    env = {**os.environ, "HOME": str(machine.folder), "POCL_CACHE_DIR": str(machine.folder)}
-    done = subprocess.run([SCRIPTS / "bundle-look", kind, file], env=env, capture_output=True, text=True, timeout=200, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-@case
-def software_drivers_show_a_device_that_is_software(machine):
-    files = (("opencl", "/etc/OpenCL/vendors/pocl.icd"), ("vulkan", "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"))
-    there = [(kind, file) for kind, file in files if pathlib.Path(file).exists()]
-    for kind, file in there:
-        answer = look(machine, kind, file)
-        assert len(answer["devices"]) == 1 and answer["devices"][0]["software"] and not answer["why"], answer
-        assert answer["devices"][0]["device"] and answer["devices"][0]["version"], answer
-    return "" if there else "neither PoCL nor lavapipe is installed"
-
-
-@case
-def files_that_can_not_be_used_show_none(machine):
-    text = put(machine.folder / "text.so", "no library")
-    for kind, name, content, words in (("opencl", "a.icd", f"{text}\n", "can't be loaded"), ("opencl", "b.icd", "", "cannot be used"),
-                                       ("vulkan", "a.json", json.dumps({"ICD": {"library_path": str(text)}}), "can't be loaded"),
-                                       ("vulkan", "b.json", "{", "cannot be used"), ("vulkan", "c.json", "[]", "cannot be used"),
-                                       ("vulkan", "d.json", '{"ICD": {"library_path": 5}}', "cannot be used")):
-        answer = look(machine, kind, put(machine.folder / name, content))
-        assert not answer["devices"] and words in answer["why"], answer
 
 
 def outcome(function):

@@ -43,8 +43,7 @@ static void under_wine(void)
 
 static void without_wine(void)
 {
-    static const uint32_t actions[] = {
-        CHANNEL_HELLO, CHANNEL_FIND, CHANNEL_EXTEND, CHANNEL_NOTHING, CHANNEL_CALL, CHANNEL_VULKAN, 99};
+    static const uint32_t actions[] = {CHANNEL_HELLO, CHANNEL_FIND, CHANNEL_EXTEND, CHANNEL_CALL, CHANNEL_VULKAN, 99};
     uint64_t result;
     if (!find_device())
         return;

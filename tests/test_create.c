@@ -79,44 +79,6 @@ SHARING_CASE(valid_flags, 0)
     }
 }
 
-/* What a sub-buffer with these flags is answered with, and what its flags are: its parent's say what it may be. */
-static cl_int part_status(cl_mem parent, cl_mem_flags flags, cl_mem_flags *answered)
-{
-    const cl_buffer_region region = {0, 16};
-    cl_int status = 1;
-    cl_mem part = clCreateSubBuffer(parent, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
-    *answered = 0;
-    if (part) {
-        CHECK_INT(clGetMemObjectInfo(part, CL_MEM_FLAGS, sizeof(*answered), answered, NULL), CL_SUCCESS);
-        CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
-    }
-    return status;
-}
-
-/* OpenCL knows the access as well, and not only the extension's answers: it is as of an ordinary buffer. */
-SHARING_CASE(flags_of_parts, 0)
-{
-    static const cl_mem_flags flags[] = {CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
-    struct shared shared;
-    if (!shared_resource(rig, KIND_BUFFER, 1, &shared))
-        return;
-    for (int i = 0; i < 3; i++) {
-        shared.object = rig->create_buffer(rig->context, flags[i], shared.resource, NULL);
-        cl_mem plain = clCreateBuffer(rig->context, flags[i], SHARED_BYTES, NULL, NULL);
-        if (!CHECK(shared.object && plain))
-            return;
-        for (int k = 0; k < 3; k++) {
-            cl_mem_flags of_shared, of_plain;
-            CHECK_INT(part_status(shared.object, flags[k], &of_shared), part_status(plain, flags[k], &of_plain));
-            CHECK_INT(of_shared, of_plain);
-        }
-        CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
-        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
-        shared.object = NULL;
-    }
-    shared_close(&shared);
-}
-
 SHARING_CASE(no_place_for_the_code, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
@@ -330,47 +292,6 @@ SHARING_CASE(multisampled, 0)
     rig_release(texture);
 }
 
-/* A pool of tiles has no bytes, and protected contents may not be copied. Others of these flags forbid nothing. */
-static void misc_flags(struct rig *rig)
-{
-    static const struct {
-        enum kind kind;
-        UINT misc;
-        bool shared;
-    } rows[] = {
-        {KIND_BUFFER, D3D11_RESOURCE_MISC_TILE_POOL, false},
-        {KIND_BUFFER, D3D11_RESOURCE_MISC_RESTRICTED_CONTENT, false},
-        {KIND_2D, D3D11_RESOURCE_MISC_HW_PROTECTED, false},
-        {KIND_2D, D3D11_RESOURCE_MISC_RESTRICTED_CONTENT, false},
-        {KIND_3D, D3D11_RESOURCE_MISC_RESTRICTED_CONTENT, false},
-        {KIND_2D, D3D11_RESOURCE_MISC_SHARED, true},
-        {KIND_BUFFER, D3D11_RESOURCE_MISC_DRAWINDIRECT_ARGS, true},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct rig_desc desc = kind_desc(rows[i].kind);
-        cl_int status = 1;
-        desc.misc = rows[i].misc;
-        void *resource = rig_make(rig, rig->device, &desc, NULL);
-        if (!resource) {
-            printf("# this Direct3D makes none with misc flags 0x%x\n", (unsigned)rows[i].misc);
-            continue;
-        }
-        if (rows[i].shared) {
-            cl_mem object = kind_create(rig, rig->context, CL_MEM_READ_WRITE, rows[i].kind, resource, 0, &status);
-            if (CHECK_INT(status, CL_SUCCESS))
-                CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
-        } else {
-            refused(rig, rig->context, CL_MEM_READ_WRITE, rows[i].kind, resource, 0, rig->api->invalid_resource);
-        }
-        rig_release(resource);
-    }
-}
-
-static void misc_flags_d3d11(void)
-{
-    sharing_run(&rig_d3d11, 0, misc_flags);
-}
-
 /* ---- subresources ---- */
 
 static void check_extents(const struct rig_desc *desc, cl_mem object, UINT subresource)
@@ -481,59 +402,6 @@ SHARING_CASE(duplicates_by_subresource, 0)
     for (UINT i = 0; i < 3; i++)
         CHECK_INT(clReleaseMemObject(objects[i]), CL_SUCCESS);
     rig_release(texture);
-}
-
-SHARING_CASE(duplicates_are_per_context, 0)
-{
-    cl_int status = 1;
-    struct shared all[KINDS];
-    cl_context second = rig_make_context(rig, rig->device, false, &status);
-    if (!CHECK_INT(status, CL_SUCCESS))
-        return;
-    if (shared_open_all(rig, 1, all)) {
-        for (int kind = 0; kind < KINDS; kind++) {
-            cl_mem object = kind_create(rig, second, 0, (enum kind)kind, all[kind].resource, 0, &status);
-            if (!CHECK_INT(status, CL_SUCCESS))
-                continue;
-            CHECK(object != all[kind].object);
-            refused(rig, second, 0, (enum kind)kind, all[kind].resource, 0, rig->api->invalid_resource);
-            /* The one that goes leaves the other's claim alone. */
-            CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
-            refused(rig, rig->context, 0, (enum kind)kind, all[kind].resource, 0, rig->api->invalid_resource);
-        }
-        shared_close_all(all);
-    }
-    CHECK_INT(clReleaseContext(second), CL_SUCCESS);
-}
-
-/* In a context with interop, and in one without. PoCL would end the process, rusticl would make it. */
-SHARING_CASE(images_of_other_contexts, 0)
-{
-    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
-    const cl_buffer_region region = {0, SHARED_BYTES};
-    struct shared shared;
-    cl_int status = 1;
-    cl_context others[] = {rig_make_context(rig, rig->device, false, &status), plain_context(rig)};
-    if (!CHECK_INT(status, CL_SUCCESS) || !shared_open(rig, KIND_BUFFER, 1, &shared))
-        return;
-    cl_mem part = clCreateSubBuffer(shared.object, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    for (int i = 0; i < 4; i++) {
-        const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER,
-                                    .image_width = SHARED_BYTES / 4,
-                                    .mem_object = i % 2 ? part : shared.object};
-        CHECK(clCreateImage(others[i / 2], 0, &format, &desc, NULL, &status) == NULL);
-        CHECK_INT(status, CL_INVALID_MEM_OBJECT);
-        CHECK(clCreateImageWithProperties(others[i / 2], NULL, 0, &format, &desc, NULL, &status) == NULL);
-        CHECK_INT(status, CL_INVALID_MEM_OBJECT);
-        CHECK(clCreateImage(NULL, 0, &format, &desc, NULL, &status) == NULL);
-        CHECK_INT(status, CL_INVALID_CONTEXT);
-    }
-    CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
-    CHECK(round_trip(rig, &shared, 1, 2));
-    shared_close(&shared);
-    for (int i = 0; i < 2; i++)
-        CHECK_INT(clReleaseContext(others[i]), CL_SUCCESS);
 }
 
 /* Drivers count kernel arguments and sub-buffers as references. For the rule only the application's own count. */
@@ -782,12 +650,6 @@ static void each_kind_over(const char *variable)
     test_setenv(variable, NULL);
 }
 
-/* As a layer below may make a driver do, which wraps the platforms that it lists. */
-static void unlisted_platform(void)
-{
-    each_kind_over(BELOW_UNLISTED);
-}
-
 /* What Direct3D maps has gaps between its rows. Of PoCL's devices alone: the workaround is PoCL's. */
 static void no_gaps(void)
 {
@@ -806,7 +668,6 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("each kind of resource makes an object", each_kind),
     SHARING_TESTS("resources of each usage, bound and shared or not, make objects", each_usage),
     SHARING_TESTS("the three access flags and none", valid_flags),
-    SHARING_TESTS("OpenCL knows the flags too", flags_of_parts),
     SHARING_TESTS("the place for the code may be NULL", no_place_for_the_code),
     SHARING_TESTS("the context must be one with this interop", context_must_fit),
     SHARING_TESTS("a plain context before any with interop", plain_context_alone),
@@ -818,12 +679,9 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("resources of another device are refused", other_device),
     SHARING_TESTS("immutable resources are refused", immutable),
     SHARING_TESTS("multisampled textures are refused", multisampled),
-    {"Direct3D 11: tile pools and protected contents are refused", misc_flags_d3d11},
     SHARING_TESTS("every subresource and none beyond", subresources),
     SHARING_TESTS("a resource has one object at a time", duplicates),
     SHARING_TESTS("a subresource has one object at a time", duplicates_by_subresource),
-    SHARING_TESTS("another context may have an object of the same", duplicates_are_per_context),
-    SHARING_TESTS("no image of a buffer in another context", images_of_other_contexts),
     SHARING_TESTS("only the application's references keep a subresource taken", duplicates_and_the_drivers_count),
     SHARING_TESTS("all formats of the table, 2D", formats_2d),
     SHARING_TESTS("all formats of the table, 3D", formats_3d),
@@ -831,7 +689,6 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("formats outside the table are refused", formats_not_in_the_table),
     SHARING_TESTS("a driver without memory for an object", no_driver_memory),
     {"a driver without memory", no_driver_memory_below},
-    {"a device may tell a platform that is not listed", unlisted_platform},
     {"a remote device takes rows without gaps alone", no_gaps},
 };
 

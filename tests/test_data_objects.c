@@ -189,34 +189,6 @@ static void many_one_by_one(const struct rig *rig)
     close_many(objects);
 }
 
-/* Acquired in one list and released in several, while Direct3D works on those that are not acquired. */
-static void many_mixed(const struct rig *rig)
-{
-    enum { HALF = MANY / 2 };
-    struct shared objects[MANY];
-    if (!open_many(rig, objects))
-        return;
-    prepare_many(objects, 1);
-    shared_acquire_all(objects, HALF);
-    for (UINT i = HALF; i < MANY; i++)
-        shared_d3d_write(&objects[i], 60 + i);
-    for (UINT i = 0; i < HALF; i++) {
-        void *data = shared_pattern(&objects[i], 60 + i);
-        shared_cl_expect(&objects[i], 1 + i);
-        shared_cl_write(&objects[i], data);
-        free(data);
-    }
-    shared_acquire_all(objects + HALF, HALF);
-    shared_release_all(objects, HALF / 2);
-    shared_release_all(objects + HALF / 2, MANY - HALF / 2);
-    expect_many(objects, 60);
-    shared_acquire_all(objects, MANY);
-    change_many(objects, 60, 90);
-    shared_release_all(objects, MANY);
-    expect_many(objects, 90);
-    close_many(objects);
-}
-
 /* Buffers, 2D and 3D textures in one list. */
 static void all_kinds(const struct rig *rig)
 {
@@ -303,36 +275,6 @@ static void two_contexts_of(const struct rig *rig, const struct rig_desc *desc)
 static void two_contexts(const struct rig *rig)
 {
     each_kind(rig, two_contexts_of);
-}
-
-/* Each context has every other slice of one texture, all acquired at the same time. */
-static void slices_of_two_contexts(const struct rig *rig)
-{
-    struct second second;
-    struct shared objects[MANY];
-    if (second_open(&second, rig) && open_many(rig, objects)) {
-        bool all = true;
-        for (UINT i = 1; i < MANY && all; i += 2) {
-            struct shared other;
-            all = shared_join(&other, rig, second.context, second.queue, objects[i].resource, &many_desc, i,
-                              CL_MEM_READ_WRITE);
-            if (!all)
-                break;
-            shared_close(&objects[i]);
-            objects[i] = other;
-        }
-        if (all) {
-            prepare_many(objects, 1);
-            for (UINT i = 0; i < MANY; i++)
-                shared_acquire(&objects[i]);
-            change_many(objects, 1, 40);
-            for (UINT i = 0; i < MANY; i++)
-                shared_release(&objects[i]);
-            expect_many(objects, 40);
-        }
-        close_many(objects);
-    }
-    second_close(&second);
 }
 
 /* ---- flags ---- */
@@ -513,10 +455,8 @@ CASES(dropped_object, 0)
 CASES(object_again, 0)
 CASES(many_together, 0)
 CASES(many_one_by_one, 0)
-CASES(many_mixed, 0)
 CASES(all_kinds, 0)
 CASES(two_contexts, 0)
-CASES(slices_of_two_contexts, 0)
 CASES(flags, 0)
 CASES(untouched, 0)
 CASES(partial_writes, 0)
@@ -529,10 +469,8 @@ static const struct tap_test tests[] = {
     ENTRIES("a second object after the first has Direct3D's content", object_again),
     ENTRIES("20 objects of one texture, acquired and released together", many_together),
     ENTRIES("20 objects of one texture, acquired and released one by one", many_one_by_one),
-    ENTRIES("20 objects of one texture, acquired and released in mixed lists", many_mixed),
     ENTRIES("a buffer, a 2D and a 3D texture in one list", all_kinds),
     ENTRIES("one resource handed over between two contexts", two_contexts),
-    ENTRIES("slices of one texture acquired in two contexts at once", slices_of_two_contexts),
     ENTRIES("the host reads and writes objects of all flags", flags),
     ENTRIES("an object acquired and released untouched", untouched),
     ENTRIES("a kernel writes a part of an object", partial_writes),

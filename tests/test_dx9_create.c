@@ -325,7 +325,7 @@ static void try_handles(struct dx9 *dx9, enum dx9_kind kind)
     static void *const bad[] = {(void *)1, (void *)0xDEADBEEC, (void *)~(size_t)0xFFFF};
     is_accepted(dx9, &a, surface);
     check_info(dx9, &a);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]) && !dx9_takes_any_handle(dx9); i++) {
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]) && !dx9->extended; i++) {
         info.shared_handle = bad[i];
         is_refused(dx9, &a, surface, BAD_SURFACE);
     }
@@ -351,25 +351,6 @@ DX9_CASE(creation_handles, 0)
         try_handles(dx9, kinds[i]);
         dx9_remark(before, "with surfaces of kind %d", (int)kinds[i]);
     }
-}
-
-/* What made it, a decoder or a video processor, is not what cld3d could open its handle with. Where Direct3D gives no handles there is
- * no such handle. */
-DX9_CASE(creation_video_handles, 0)
-{
-    struct dx9_surface s;
-    HANDLE handle = NULL;
-    if (!CHECK(dx9_make(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT)))
-        return;
-    IDirect3DSurface9 *target = with_handle(dx9, DX9_TARGET, &handle);
-    cl_dx9_surface_info_khr info = {s.surface, (void *)0xDEADBEEC};
-    const struct attempt a = attempt_of(dx9, &info);
-    if (target && handle)
-        is_accepted(dx9, &a, s.surface);
-    else if (!dx9_takes_any_handle(dx9))
-        is_refused(dx9, &a, s.surface, BAD_SURFACE);
-    rig_release(target);
-    rig_release(s.surface);
 }
 
 /* There is no rule against several objects of one surface, in one context or in two. */
@@ -427,44 +408,12 @@ static void dxva_surfaces(struct dx9 *dx9)
     rig_release(dxva);
 }
 
-/* In a context of both devices a surface is found by either name, whichever stands first. */
-static void dxva_beside(struct dx9 *dx9)
-{
-    const cl_context_properties platform = (cl_context_properties)dx9->rig.platform;
-    const cl_uint types[] = {CL_ADAPTER_DXVA_KHR, CL_ADAPTER_D3D9EX_KHR};
-    IDXVAHD_Device *dxva = dx9_make_dxva(dx9);
-    if (!dxva)
-        return;
-    const cl_context_properties names[] = {CL_CONTEXT_ADAPTER_DXVA_KHR, CL_CONTEXT_ADAPTER_D3D9EX_KHR},
-                                devices[] = {(cl_context_properties)dxva, (cl_context_properties)dx9->device};
-    IDirect3DSurface9 *surface = dx9_dxva_surface(dxva, NV12, 0, WIDTH, HEIGHT);
-    cl_dx9_surface_info_khr info = {surface, NULL};
-    for (int first = 0; first < 2; first++) {
-        const cl_context_properties list[] = {
-            CL_CONTEXT_PLATFORM, platform, names[first], devices[first], names[!first], devices[!first], 0};
-        struct dx9 both = *dx9;
-        cl_int status = 1;
-        both.rig.context = clCreateContext(list, 1, &dx9->rig.cl_device, NULL, NULL, &status);
-        if (!CHECK_INT(status, CL_SUCCESS))
-            break;
-        for (int i = 0; i < 2; i++) {
-            struct attempt a = attempt_of(&both, &info);
-            a.type = types[i];
-            is_accepted(dx9, &a, surface);
-        }
-        CHECK_INT(clReleaseContext(both.rig.context), CL_SUCCESS);
-    }
-    rig_release(surface);
-    rig_release(dxva);
-}
-
 #define DXVA_CASE(body, flags)        \
     static void body##_case(void)     \
     {                                 \
         dx9_run(true, (flags), body); \
     }
 DXVA_CASE(dxva_surfaces, 0)
-DXVA_CASE(dxva_beside, 0)
 
 static const struct tap_test tests[] = {
     DX9_TESTS("creation: contexts", creation_contexts),
@@ -478,10 +427,8 @@ static const struct tap_test tests[] = {
     DX9_TESTS("creation: formats that are not in the tables", creation_formats),
     DX9_TESTS("creation: planar surfaces of odd sizes", creation_odd_sizes),
     DX9_TESTS("creation: shared handles", creation_handles),
-    DX9_TESTS("creation: shared handles of video surfaces", creation_video_handles),
     DX9_TESTS("creation: several objects of one surface", creation_twice),
     {"DXVA-HD: surfaces", dxva_surfaces_case},
-    {"DXVA-HD: beside Direct3D 9", dxva_beside_case},
 };
 
 TAP_MAIN(tests)

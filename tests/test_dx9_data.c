@@ -673,65 +673,6 @@ DX9_CASE(early, 0)
     each_planar(dx9, go_early);
 }
 
-/* The release waits for a user event when its objects go. */
-static void go_while_held(struct dx9_surface *s)
-{
-    unsigned char *bytes = dx9_pattern(s, 2);
-    cl_int status;
-    cl_event gate = clCreateUserEvent(s->context, &status), end = NULL;
-    CHECK_INT(status, CL_SUCCESS);
-    dx9_fill(s, 1);
-    dx9_acquire(s);
-    write_later(s, bytes, gate);
-    if (CHECK_INT(s->dx9->release(s->queue, s->format->plane_count, s->planes, 0, NULL, &end), CL_SUCCESS)) {
-        CHECK(rig_event_status(end) != CL_COMPLETE);
-        drop_planes(s);
-        CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-        CHECK_INT(clWaitForEvents(1, &end), CL_SUCCESS);
-        CHECK_INT(clReleaseEvent(end), CL_SUCCESS);
-        dx9_expect(s, 2);
-    }
-    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
-    free(bytes);
-}
-
-DX9_CASE(early_and_held, 0)
-{
-    each_planar(dx9, go_while_held);
-}
-
-/* A second object of plane 0 is acquired behind such a release, and has what the first one wrote. */
-static void seen_by_another(struct dx9_surface *s)
-{
-    unsigned char *bytes = dx9_pattern(s, 2);
-    cl_int status = 1;
-    cl_event gate = clCreateUserEvent(s->context, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    cl_mem first = s->planes[0], second = dx9_create(s->dx9, s->context, CL_MEM_READ_WRITE, s->surface, 0, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    dx9_fill(s, 1);
-    dx9_acquire_plane(s, 0);
-    dx9_cl_write(s, 0, bytes);
-    CHECK_INT(s->dx9->release(s->queue, 1, &first, 1, &gate, NULL), CL_SUCCESS);
-    CHECK_INT(s->dx9->acquire(s->queue, 1, &second, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-    s->planes[0] = second;
-    unsigned char *seen = calloc(1, s->bytes);
-    dx9_cl_read(s, 0, seen);
-    CHECK_MEM(seen, bytes, dx9_plane_bytes(s, 0));
-    dx9_release_plane(s, 0);
-    s->planes[0] = first;
-    CHECK_INT(clReleaseMemObject(second), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
-    free(seen);
-    free(bytes);
-}
-
-DX9_CASE(two_objects, 0)
-{
-    each_planar(dx9, seen_by_another);
-}
-
 /* ---- surfaces that Direct3D has not written ---- */
 
 /* What OpenCL writes is there when Direct3D reads the surface for the first time, and after that. */
@@ -800,8 +741,6 @@ static const struct tap_test tests[] = {
     DX9_TESTS("a part of write-only objects is written, the rest stays", write_only_objects),
     DX9_TESTS("X8 formats have a fourth channel", x8),
     DX9_TESTS("objects may go directly after the release", early),
-    DX9_TESTS("objects may go while the release waits for a user event", early_and_held),
-    DX9_TESTS("a second object behind a release that waits for a user event", two_objects),
     DX9_TESTS("Direct3D has not written the surface", never_written),
     DX9_TESTS("a queue out of order", out_of_order),
     DX9_TESTS("a device for several threads", multithreaded),

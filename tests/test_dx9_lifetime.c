@@ -102,22 +102,6 @@ static void give_back(struct set *set, enum part part)
     check_counts(set);
 }
 
-/* Which of the factorial of PARTS orders. */
-static void order_of(unsigned number, enum part order[PARTS])
-{
-    for (int i = 0; i < PARTS; i++)
-        order[i] = (enum part)i;
-    for (unsigned left = PARTS; left > 1; left--) {
-        const unsigned chosen = number % left;
-        const enum part part = order[chosen];
-        number /= left;
-        order[chosen] = order[left - 1];
-        order[left - 1] = part;
-    }
-}
-
-enum { ORDERS = 120 };
-
 enum use { UNUSED, USED, LEFT_ACQUIRED, USES };
 
 static void use_set(struct set *set, enum use use)
@@ -129,38 +113,6 @@ static void use_set(struct set *set, enum use use)
     dx9_cl_expect(&set->s, 1);
     if (use == USED)
         dx9_release(&set->s);
-}
-
-/* The context's reference on the device goes with the context, whatever else is there still. */
-static void try_order(struct dx9 *dx9, unsigned number, enum use use)
-{
-    enum part order[PARTS];
-    struct set set;
-    const ULONG device_refs = rig_refs(dx9->device);
-    if (!set_open(dx9, DX9_PLAIN, NV12, &set))
-        return;
-    use_set(&set, use);
-    order_of(number, order);
-    for (int i = 0; i < PARTS; i++) {
-        const ULONG before = rig_refs(dx9->device);
-        give_back(&set, order[i]);
-        if (order[i] == A_CONTEXT)
-            CHECK_INT(rig_refs(dx9->device), before - 1);
-    }
-    CHECK_INT(rig_refs(dx9->device), device_refs);
-}
-
-DX9_CASE(every_order, RIG_NO_CONTEXT)
-{
-    /* Among the eighteen each thing still goes first and last, and before and behind each other, six times with each use. */
-    const unsigned step = contexts_are_dear(&dx9->rig) ? 7 : 1;
-    if (step > 1)
-        printf("# one order of %u: a context costs 50 ms or more here\n", step);
-    for (unsigned i = 0; i < ORDERS; i += step) {
-        const int before = dx9_failures();
-        try_order(dx9, i, (enum use)(i / PARTS % USES));
-        dx9_remark(before, "in order %u", i);
-    }
 }
 
 /* Copies on the way, which surfaces that can't be locked need, go with the object. */
@@ -180,95 +132,6 @@ DX9_CASE(copies_on_the_way, RIG_NO_CONTEXT)
         CHECK_INT(rig_refs(dx9->device), device_refs);
         dx9_remark(before, "with surfaces of kind %d", kind);
     }
-}
-
-/* A context that the application has given back lives on through its queue, as with cl.hpp: surfaces can be shared in it, while
- * their device lives. */
-DX9_CASE(through_the_queue, RIG_NO_CONTEXT)
-{
-    const ULONG device_refs = rig_refs(dx9->device);
-    struct set set;
-    cl_context context = NULL;
-    if (!set_open(dx9, DX9_PLAIN, NV12, &set))
-        return;
-    give_back(&set, PLANE_0);
-    give_back(&set, PLANE_1);
-    const ULONG held = rig_refs(dx9->device);
-    give_back(&set, A_CONTEXT);
-    CHECK_INT(rig_refs(dx9->device), held - 1);
-    CHECK_INT(clGetCommandQueueInfo(set.queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS);
-    CHECK(context == set.context);
-    for (unsigned turn = 0; turn < 2; turn++) {
-        set.s.planes[0] = set.s.planes[1] = NULL;
-        if (!dx9_share(&set.s, CL_MEM_READ_WRITE))
-            break;
-        set.has[PLANE_0] = set.has[PLANE_1] = true;
-        dx9_fill(&set.s, 1 + turn);
-        dx9_acquire(&set.s);
-        dx9_cl_expect(&set.s, 1 + turn);
-        dx9_cl_fill(&set.s, 11 + turn);
-        dx9_release(&set.s);
-        dx9_expect(&set.s, 11 + turn);
-        give_back(&set, PLANE_0);
-        give_back(&set, PLANE_1);
-    }
-    give_back(&set, A_QUEUE);
-    give_back(&set, A_SURFACE);
-    CHECK_INT(rig_refs(dx9->device), device_refs);
-}
-
-/* A surface of another device is refused in it. */
-DX9_CASE(another_device_through_the_queue, RIG_NO_CONTEXT)
-{
-    struct dx9 other;
-    struct dx9_surface s;
-    cl_int status = 1;
-    if (!dx9_open(&other, dx9->extended, 0))
-        return;
-    cl_context context = dx9_make_context(dx9, dx9->property, dx9->device, &status);
-    if (CHECK_INT(status, CL_SUCCESS) && CHECK(dx9_make(&s, &other, BGRA8, DX9_PLAIN, WIDTH, HEIGHT))) {
-        cl_command_queue queue = make_queue(&dx9->rig, context, 0);
-        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
-        CHECK(dx9_create(dx9, context, CL_MEM_READ_WRITE, s.surface, 0, &status) == NULL);
-        CHECK_INT(status, CL_INVALID_DX9_MEDIA_SURFACE_KHR);
-        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
-        dx9_close_surface(&s);
-    }
-    dx9_close(&other);
-}
-
-/* A release that waits for a user event blocks what it needs, and no longer. */
-DX9_CASE(deferred, RIG_NO_CONTEXT)
-{
-    struct set set;
-    const ULONG device_refs = rig_refs(dx9->device);
-    if (!set_open(dx9, DX9_PLAIN, NV12, &set))
-        return;
-    cl_event gate = user_event(set.context), end = NULL;
-    unsigned char *bytes = dx9_pattern(&set.s, 2);
-    static const size_t origin[3] = {0, 0, 0}, region[3] = {WIDTH, HEIGHT, 1};
-    dx9_fill(&set.s, 1);
-    dx9_acquire(&set.s);
-    CHECK_INT(clEnqueueWriteImage(set.queue, set.s.planes[0], CL_FALSE, origin, region, 0, 0, bytes, 1, &gate, NULL),
-              CL_SUCCESS);
-    CHECK_INT(dx9->release(set.queue, 2, set.s.planes, 0, NULL, &end), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(set.s.planes[0]), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(set.s.planes[1]), CL_SUCCESS);
-    set.has[PLANE_0] = set.has[PLANE_1] = false;
-    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(clWaitForEvents(1, &end), CL_SUCCESS);
-    check_counts(&set);
-    unsigned char *found = calloc(1, set.s.bytes);
-    dx9_read(&set.s, found);
-    CHECK_MEM(found, bytes, dx9_plane_bytes(&set.s, 0));
-    CHECK_INT(clReleaseEvent(end), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
-    give_back(&set, A_CONTEXT);
-    give_back(&set, A_QUEUE);
-    give_back(&set, A_SURFACE);
-    CHECK_INT(rig_refs(dx9->device), device_refs);
-    free(found);
-    free(bytes);
 }
 
 /* ---- objects that are made again for each frame ---- */
@@ -496,57 +359,6 @@ DX9_CASE(failing_calls, 0)
 
 /* ---- threads ---- */
 
-/* All calls that reach Direct3D. */
-static unsigned direct3d_calls(void)
-{
-    static const char *const names[] = {"QueryInterface",
-                                        "GetDevice",
-                                        "GetDesc",
-                                        "LockRect",
-                                        "UnlockRect",
-                                        "GetContainer",
-                                        "CreateRenderTarget",
-                                        "CreateOffscreenPlainSurface",
-                                        "GetRenderTargetData",
-                                        "UpdateSurface",
-                                        "StretchRect",
-                                        "TestCooperativeLevel",
-                                        "CheckDeviceState"};
-    unsigned calls = 0;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        calls += fake_d3d_calls(names[i]);
-    return calls;
-}
-
-/* Nothing happens to Direct3D while the program does not call, although OpenCL has work and ends it. */
-DX9_CASE(only_in_calls, 0)
-{
-    struct dx9_surface s;
-    if (!dx9_open_surface(&s, dx9, NV12, DX9_PLAIN, 1920, 1080))
-        return;
-    for (int i = 0; i < 4; i++) {
-        cl_event gate = user_event(s.context), acquired = NULL, released = NULL;
-        dx9_fill(&s, 1);
-        CHECK_INT(dx9->acquire(s.queue, 2, s.planes, 1, &gate, &acquired), CL_SUCCESS);
-        CHECK_INT(dx9->release(s.queue, 2, s.planes, 0, NULL, &released), CL_SUCCESS);
-        CHECK_INT(clFlush(s.queue), CL_SUCCESS);
-        const unsigned before = direct3d_calls();
-        pause_ms(20);
-        CHECK_INT(direct3d_calls(), before);
-        CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-        const unsigned after = direct3d_calls();
-        CHECK(after > before); /* the release ended in that call */
-        pause_ms(20);
-        CHECK_INT(direct3d_calls(), after);
-        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
-        CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
-        CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
-        CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
-        dx9_expect(&s, 1);
-    }
-    dx9_close_surface(&s);
-}
-
 /* A program with one thread uses its unprotected device whenever it likes: the fake tells of anybody else in there. */
 DX9_CASE(unprotected, 0)
 {
@@ -609,73 +421,12 @@ DX9_CASE(protected_device, DX9_MULTITHREADED)
     }
 }
 
-/* ---- two devices ---- */
-
-static void acquire_held(void *data)
-{
-    dx9_acquire(data);
-}
-
-struct passer {
-    struct dx9_surface s;
-    atomic_bool passed;
-};
-
-static void pass(void *data)
-{
-    struct passer *passer = data;
-    dx9_acquire(&passer->s);
-    dx9_release(&passer->s);
-    atomic_store(&passer->passed, true);
-}
-
-/* One thread waits for its device, whose GPU is held; another thread uses another device, which has nothing to do. */
-DX9_CASE(two_devices, DX9_MULTITHREADED)
-{
-    enum { PATIENCE_MS = 50000 };
-    struct dx9 other;
-    struct dx9_surface held;
-    struct passer passer = {.passed = false};
-    test_thread threads[2];
-    struct test_job jobs[2] = {{acquire_held, &held}, {pass, &passer}};
-    if (over_import()) {
-        SKIP("a held GPU holds all devices, and an import waits for its device even if that has nothing to do");
-        return;
-    }
-    if (!dx9_open(&other, dx9->extended, DX9_MULTITHREADED))
-        return;
-    if (dx9_open_surface(&held, dx9, BGRA8, DX9_PLAIN, WIDTH, HEIGHT)) {
-        if (dx9_open_surface(&passer.s, &other, BGRA8, DX9_PLAIN, WIDTH, HEIGHT)) {
-            fake_d3d_hold(true);
-            CHECK_INT(IDirect3DDevice9_ColorFill(dx9->device, held.surface, NULL, 0), D3D_OK);
-            const unsigned locks = fake_d3d_calls("LockRect");
-            test_thread_start(&threads[0], &jobs[0]);
-            while (fake_d3d_calls("LockRect") == locks)
-                let_others_run();
-            test_thread_start(&threads[1], &jobs[1]);
-            for (int i = 0; i < PATIENCE_MS && !atomic_load(&passer.passed); i++)
-                pause_ms(1);
-            CHECK(atomic_load(&passer.passed));
-            fake_d3d_hold(false);
-            test_thread_join(threads[0]);
-            test_thread_join(threads[1]);
-            dx9_release(&held);
-            dx9_close_surface(&passer.s);
-        }
-        dx9_close_surface(&held);
-    }
-    dx9_close(&other);
-}
 #endif
 
 static const struct tap_test tests[] = {
     DX9_TESTS("a context holds its device", context_counts),
     DX9_TESTS("an object holds its surface", object_counts),
-    DX9_TESTS("everything is given back in any order", every_order),
     DX9_TESTS("copies on the way go with the object", copies_on_the_way),
-    DX9_TESTS("a context lives on through its queue", through_the_queue),
-    DX9_TESTS("such a context and another device", another_device_through_the_queue),
-    DX9_TESTS("a deferred release holds what it needs", deferred),
     DX9_TESTS("objects made again for each frame", made_again),
 #ifndef _WIN32
     DX9_TESTS("a lost device fails the command", lost),
@@ -684,10 +435,8 @@ static const struct tap_test tests[] = {
     DX9_TESTS("a device that is lost in any call", lost_in_any_call),
     DX9_TESTS("a reset after the loss", reset),
     DX9_TESTS("calls that fail", failing_calls),
-    DX9_TESTS("Direct3D is touched only in the program's calls", only_in_calls),
     DX9_TESTS("one thread and an unprotected device", unprotected),
     DX9_TESTS("several threads and a protected device", protected_device),
-    DX9_TESTS("two devices do not wait for each other", two_devices),
 #endif
 };
 

@@ -357,67 +357,6 @@ DX9_CASE(uses, 0)
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
 }
 
-/* A plane that was never acquired comes with one that is on its way back behind a user event. */
-DX9_CASE(other_plane, 0)
-{
-    struct dx9_surface s;
-    if (!dx9_open_surface(&s, dx9, NV12, DX9_PLAIN, 32, 18))
-        return;
-    unsigned char *bytes = dx9_pattern(&s, 7);
-    cl_event user = user_event(s.context), last = NULL;
-    dx9_fill(&s, 3);
-    dx9_acquire_plane(&s, 0);
-    CHECK_INT(clEnqueueBarrierWithWaitList(s.queue, 1, &user, NULL), CL_SUCCESS);
-    CHECK_INT(dx9->release(s.queue, 1, s.planes, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(dx9->acquire(s.queue, 2, s.planes, 0, NULL, NULL), CL_SUCCESS);
-    for (UINT plane = 0; plane < 2; plane++) {
-        const size_t region[3] = {dx9_plane_width(&s, plane), dx9_plane_height(&s, plane), 1};
-        CHECK_INT(clEnqueueWriteImage(s.queue, s.planes[plane], CL_FALSE, no_origin(), region, 0, 0,
-                                      bytes + dx9_offset(&s, plane), 0, NULL, NULL),
-                  CL_SUCCESS);
-    }
-    CHECK_INT(dx9->release(s.queue, 2, s.planes, 0, NULL, &last), CL_SUCCESS);
-    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(clWaitForEvents(1, &last), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(last), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    dx9_expect_bytes(&s, bytes);
-    free(bytes);
-    dx9_close_surface(&s);
-}
-
-/* Of two objects of plane 0 the first is only read, and released behind a user event. What the second brings back meanwhile stays. */
-DX9_CASE(read_and_held, 0)
-{
-    struct dx9_surface s;
-    cl_int status = 1;
-    if (!dx9_open_surface(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT))
-        return;
-    const size_t region[3] = {WIDTH, HEIGHT, 1};
-    unsigned char *bytes = dx9_pattern(&s, 2), *expected = dx9_pattern(&s, 1), *found = calloc(1, s.bytes);
-    cl_command_queue other = make_queue(&dx9->rig, s.context, 0);
-    cl_event gate = user_event(s.context);
-    cl_mem first = s.planes[0], second = dx9_create(dx9, s.context, CL_MEM_READ_WRITE, s.surface, 0, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    const cl_mem both[] = {first, second};
-    memcpy(expected, bytes, dx9_plane_bytes(&s, 0));
-    dx9_fill(&s, 1);
-    CHECK_INT(dx9->acquire(s.queue, 2, both, 0, NULL, NULL), CL_SUCCESS);
-    dx9_cl_read(&s, 0, found);
-    CHECK_INT(dx9->release(s.queue, 1, &first, 1, &gate, NULL), CL_SUCCESS);
-    CHECK_INT(clEnqueueWriteImage(other, second, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(dx9->release(other, 1, &second, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-    dx9_expect_bytes(&s, expected);
-    CHECK_INT(clReleaseMemObject(second), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
-    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
-    dx9_close_surface(&s);
-    free(found);
-    free(expected);
-    free(bytes);
-}
-
 static const struct tap_test tests[] = {
     DX9_TESTS("queries: every plane of every format", queries),
     DX9_TESTS("queries: formats beyond the tables", queries_beyond),
@@ -429,8 +368,6 @@ static const struct tap_test tests[] = {
     DX9_TESTS("acquire and release: objects", objects),
     DX9_TESTS("acquire and release: who owns what", states),
     DX9_TESTS("acquire and release: events", events),
-    DX9_TESTS("acquire and release: the other plane joins", other_plane),
-    DX9_TESTS("acquire and release: one of two objects is only read", read_and_held),
     DX9_TESTS("use of what is not acquired", uses),
 };
 

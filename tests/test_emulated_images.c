@@ -1,6 +1,5 @@
-/* Images that a program makes for itself in a context with interop, in a format that few devices have: of each type, over the
- * program's memory with and without gaps, and with arguments that are refused. What such an image gives is the same on a device
- * that has the format. */
+/* Images that a program makes for itself in a context with interop, in a format that few devices have: 2D and 3D, in parts, and
+ * with arguments that are refused. What such an image gives is the same on a device that has the format. */
 #include "below.h"
 #include "sharing.h"
 
@@ -11,33 +10,26 @@ static const cl_image_format format = {CL_RG, CL_UNSIGNED_INT8};
 struct shape {
     const char *name;
     cl_mem_object_type type;
-    size_t extent[3]; /* as regions count: the layers of a 1D array are rows */
+    size_t extent[3];
 };
 
 static const struct shape shapes[] = {
-    {"1D", CL_MEM_OBJECT_IMAGE1D, {7, 1, 1}}, {"an array of 1D", CL_MEM_OBJECT_IMAGE1D_ARRAY, {7, 3, 1}},
-    {"2D", CL_MEM_OBJECT_IMAGE2D, {7, 5, 1}}, {"an array of 2D", CL_MEM_OBJECT_IMAGE2D_ARRAY, {7, 5, 3}},
+    {"2D", CL_MEM_OBJECT_IMAGE2D, {7, 5, 1}},
     {"3D", CL_MEM_OBJECT_IMAGE3D, {7, 5, 3}},
 };
-enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]), DEEP = SHAPES - 1, FLAT = 2, LINES = 1 };
+enum { FLAT, DEEP, SHAPES };
 
 static bool has_layers(const struct shape *shape)
 {
     return shape->extent[2] > 1;
 }
 
-static bool is_lines(const struct shape *shape)
-{
-    return shape->type == CL_MEM_OBJECT_IMAGE1D_ARRAY;
-}
-
 static cl_image_desc desc_of(const struct shape *shape)
 {
     return (cl_image_desc){.image_type = shape->type,
                            .image_width = shape->extent[0],
-                           .image_height = is_lines(shape) ? 0 : shape->extent[1],
-                           .image_depth = shape->type == CL_MEM_OBJECT_IMAGE3D ? shape->extent[2] : 0,
-                           .image_array_size = is_lines(shape) ? shape->extent[1] : shape->extent[2]};
+                           .image_height = shape->extent[1],
+                           .image_depth = has_layers(shape) ? shape->extent[2] : 0};
 }
 
 /* What a program gives; 0: what follows from the rest. */
@@ -45,12 +37,10 @@ struct pitches {
     size_t row, slice;
 };
 
-/* From one row to the next in the program's memory, and from one slice or layer to the next. */
-static struct pitches strides(const struct shape *shape, struct pitches given, const size_t *region)
+/* From one row to the next in the program's memory, and from one slice to the next. */
+static struct pitches strides(struct pitches given, const size_t *region)
 {
     const size_t row = given.row ? given.row : region[0] * TEXEL;
-    if (is_lines(shape))
-        return (struct pitches){given.slice ? given.slice : row, 0};
     return (struct pitches){row, given.slice ? given.slice : row * region[1]};
 }
 
@@ -80,7 +70,7 @@ static void image_is(const struct rig *rig, const struct shape *shape, cl_mem im
     CHECK_MEM(found, expected, bytes_of(shape));
 }
 
-/* A part that begins in no corner, but in 1D. */
+/* A part that begins in no corner. */
 static void part_of(const struct shape *shape, size_t *origin, size_t *region)
 {
     for (int i = 0; i < 3; i++) {
@@ -89,31 +79,14 @@ static void part_of(const struct shape *shape, size_t *origin, size_t *region)
     }
 }
 
-/* Of arrays of 1D images NVIDIA's driver copies only the first to a buffer: no format is emulated for them, and what such an image is
- * refused for is the driver's. */
-static bool is_offered(const struct rig *rig, const struct shape *shape)
-{
-    cl_image_format formats[256];
-    cl_uint count = 0;
-    char name[64] = "";
-    CHECK_INT(clGetSupportedImageFormats(rig->context, CL_MEM_READ_WRITE, shape->type, 256, formats, &count),
-              CL_SUCCESS);
-    for (cl_uint i = 0; i < count; i++)
-        if (memcmp(&formats[i], &format, sizeof(format)) == 0)
-            return true;
-    clGetPlatformInfo(rig->platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
-    CHECK(is_lines(shape) && strcmp(name, "NVIDIA CUDA") == 0);
-    return false;
-}
-
-/* Each test for all shapes, with pitches that these can have. */
+/* Each test for both shapes, with pitches that these can have. */
 static void each_shape(const struct rig *rig, void (*test)(const struct rig *, const struct shape *, struct pitches))
 {
-    static const struct pitches all[] = {{0, 0}, {20, 0}, {0, 84}, {20, 120}};
+    static const struct pitches all[] = {{0, 0}, {20, 0}, {0, 80}, {20, 120}};
     for (int s = 0; s < SHAPES; s++)
-        for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && is_offered(rig, &shapes[s]); i++) {
+        for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
             const int before = atomic_load(&tap_case.failures);
-            if (all[i].slice && !has_layers(&shapes[s]) && !is_lines(&shapes[s]))
+            if (all[i].slice && !has_layers(&shapes[s]))
                 continue;
             test(rig, &shapes[s], all[i]);
             if (atomic_load(&tap_case.failures) != before)
@@ -121,19 +94,21 @@ static void each_shape(const struct rig *rig, void (*test)(const struct rig *, c
         }
 }
 
-static cl_mem make_image(const struct rig *rig, const struct shape *shape, cl_mem_flags flags, struct pitches pitches,
-                         void *memory)
+/* An image with these bytes, or with any if NULL. */
+static cl_mem make_image(const struct rig *rig, const struct shape *shape, cl_image_format of, const void *bytes)
 {
-    cl_image_desc desc = desc_of(shape);
+    const cl_image_desc desc = desc_of(shape);
     cl_int status = 1;
-    desc.image_row_pitch = pitches.row;
-    desc.image_slice_pitch = pitches.slice;
-    cl_mem image = clCreateImage(rig->context, flags, &format, &desc, memory, &status);
+    cl_mem image = clCreateImage(rig->context, 0, &of, &desc, NULL, &status);
     CHECK_INT(status, CL_SUCCESS);
+    if (bytes)
+        CHECK_INT(
+            clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), shape->extent, 0, 0, bytes, 0, NULL, NULL),
+            CL_SUCCESS);
     return image;
 }
 
-/* ---- the program's memory ---- */
+/* ---- what an image tells ---- */
 
 static void is_number(cl_mem image, cl_image_info name, size_t expected)
 {
@@ -142,126 +117,116 @@ static void is_number(cl_mem image, cl_image_info name, size_t expected)
     CHECK_INT(value, expected);
 }
 
-/* What an image tells of itself, made with `flags`; `stride` as it is in memory that is `host`, or NULL. */
-static void tells(const struct shape *shape, cl_mem image, cl_mem_flags flags, struct pitches stride, const void *host)
+SHARING_CASE(tells, 0)
 {
-    void *told = &told;
-    cl_image_format declared = {0, 0};
-    cl_mem_flags given = 0;
-    cl_mem_object_type type = 0;
-    size_t size = 0;
-    CHECK_INT(clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof(declared), &declared, NULL), CL_SUCCESS);
-    CHECK_MEM(&declared, &format, sizeof(format));
-    CHECK_INT(clGetMemObjectInfo(image, CL_MEM_FLAGS, sizeof(given), &given, NULL), CL_SUCCESS);
-    CHECK_INT(given, CL_MEM_READ_WRITE | flags);
-    CHECK_INT(clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(size), &size, NULL), CL_SUCCESS);
-    CHECK_INT(size, bytes_of(shape));
-    CHECK_INT(clGetMemObjectInfo(image, CL_MEM_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);
-    CHECK_INT(type, shape->type);
-    is_number(image, CL_IMAGE_ELEMENT_SIZE, TEXEL);
-    if (!is_lines(shape))
-        is_number(image, CL_IMAGE_ROW_PITCH, stride.row);
-    is_number(image, CL_IMAGE_SLICE_PITCH, is_lines(shape) ? stride.row : has_layers(shape) ? stride.slice : 0);
-    is_number(image, CL_IMAGE_WIDTH, shape->extent[0]);
-    CHECK_INT(clGetMemObjectInfo(image, CL_MEM_HOST_PTR, sizeof(told), &told, NULL), CL_SUCCESS);
-    CHECK(told == host);
+    for (int s = 0; s < SHAPES; s++) {
+        const struct shape *shape = &shapes[s];
+        const struct pitches tight = strides((struct pitches){0, 0}, shape->extent);
+        void *host = &host;
+        cl_image_format declared = {0, 0};
+        cl_mem_object_type type = 0;
+        cl_mem_flags flags = 0;
+        size_t size = 0;
+        cl_mem image = make_image(rig, shape, format, NULL);
+        CHECK_INT(clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof(declared), &declared, NULL), CL_SUCCESS);
+        CHECK_MEM(&declared, &format, sizeof(format));
+        CHECK_INT(clGetMemObjectInfo(image, CL_MEM_FLAGS, sizeof(flags), &flags, NULL), CL_SUCCESS);
+        CHECK_INT(flags, CL_MEM_READ_WRITE);
+        CHECK_INT(clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(size), &size, NULL), CL_SUCCESS);
+        CHECK_INT(size, bytes_of(shape));
+        CHECK_INT(clGetMemObjectInfo(image, CL_MEM_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);
+        CHECK_INT(type, shape->type);
+        CHECK_INT(clGetMemObjectInfo(image, CL_MEM_HOST_PTR, sizeof(host), &host, NULL), CL_SUCCESS);
+        CHECK(host == NULL);
+        is_number(image, CL_IMAGE_WIDTH, shape->extent[0]);
+        is_number(image, CL_IMAGE_ROW_PITCH, tight.row);
+        is_number(image, CL_IMAGE_SLICE_PITCH, has_layers(shape) ? tight.slice : 0);
+        is_number(image, CL_IMAGE_ELEMENT_SIZE, TEXEL);
+        CHECK_INT(clRetainMemObject(image), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+        is_number(image, CL_IMAGE_ELEMENT_SIZE, TEXEL);
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    }
 }
 
-static void copied_at_creation(const struct rig *rig, const struct shape *shape, struct pitches pitches)
+/* What kernels may do with an image is no limit for the host. */
+SHARING_CASE(kernel_access, 0)
 {
-    unsigned char memory[MOST], expected[MOST];
-    const struct pitches tight = strides(shape, (struct pitches){0, 0}, shape->extent);
-    rig_pattern(memory, sizeof(memory), 1);
-    move_region(shape, memory, strides(shape, pitches, shape->extent), expected, no_origin(), shape->extent, true);
-    cl_mem image = make_image(rig, shape, CL_MEM_COPY_HOST_PTR, pitches, memory);
-    if (!image)
-        return;
-    memset(memory, 0, sizeof(memory));
-    image_is(rig, shape, image, expected);
-    tells(shape, image, CL_MEM_COPY_HOST_PTR, tight, NULL);
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    static const cl_mem_flags flags[] = {CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
+    const cl_image_desc desc = desc_of(&shapes[FLAT]);
+    unsigned char bytes[MOST];
+    for (int i = 0; i < 2; i++) {
+        cl_mem_flags told = 0;
+        cl_int status = 1;
+        cl_mem image = clCreateImage(rig->context, flags[i], &format, &desc, NULL, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        rig_pattern(bytes, sizeof(bytes), 3 + (unsigned)i);
+        CHECK_INT(clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), shapes[FLAT].extent, 0, 0, bytes, 0,
+                                      NULL, NULL),
+                  CL_SUCCESS);
+        image_is(rig, &shapes[FLAT], image, bytes);
+        CHECK_INT(clGetMemObjectInfo(image, CL_MEM_FLAGS, sizeof(told), &told, NULL), CL_SUCCESS);
+        CHECK_INT(told, flags[i]);
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    }
 }
 
-SHARING_CASE(copies_memory, 0)
-{
-    each_shape(rig, copied_at_creation);
-}
+/* ---- maps ---- */
 
-/* Maps a part of an image over `memory` and checks and changes it there. `expected` is the image before and after. */
-static void map_part(const struct rig *rig, const struct shape *shape, cl_mem image, struct pitches stride,
-                     unsigned char *memory, cl_map_flags flags, unsigned char *expected)
+/* Maps a part of an image and checks and changes it there. `expected` is the image before and after. */
+static void map_part(const struct rig *rig, const struct shape *shape, cl_mem image, cl_map_flags flags,
+                     unsigned char *expected)
 {
     unsigned char seen[MOST];
     size_t origin[3], region[3], row = 1, slice = 1;
     cl_int status = 1;
-    cl_uint count = 0;
     part_of(shape, origin, region);
+    const struct pitches tight = strides((struct pitches){0, 0}, region);
     unsigned char *mapped =
         clEnqueueMapImage(rig->queue, image, CL_TRUE, flags, origin, region, &row, &slice, 0, NULL, NULL, &status);
     if (!CHECK_INT(status, CL_SUCCESS))
         return;
-    CHECK(mapped == memory + origin[2] * stride.slice + origin[1] * stride.row + origin[0] * TEXEL);
-    CHECK_INT(row, stride.row);
-    CHECK_INT(slice, is_lines(shape) ? stride.row : has_layers(shape) ? stride.slice : 0);
-    CHECK_INT(clGetMemObjectInfo(image, CL_MEM_MAP_COUNT, sizeof(count), &count, NULL), CL_SUCCESS);
-    CHECK_INT(count, 1);
+    CHECK_INT(row, tight.row);
+    CHECK_INT(slice, has_layers(shape) ? tight.slice : 0);
     if (!(flags & CL_MAP_WRITE_INVALIDATE_REGION)) {
         memcpy(seen, expected, sizeof(seen));
-        move_region(shape, mapped, stride, seen, origin, region, true);
+        move_region(shape, mapped, tight, seen, origin, region, true);
         CHECK_MEM(seen, expected, bytes_of(shape));
     }
     if (!(flags & CL_MAP_READ)) {
         rig_pattern(seen, sizeof(seen), 20 + (unsigned)flags);
-        move_region(shape, mapped, stride, seen, origin, region, false);
-        move_region(shape, mapped, stride, expected, origin, region, true);
+        move_region(shape, mapped, tight, seen, origin, region, false);
+        move_region(shape, mapped, tight, expected, origin, region, true);
     }
     CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, NULL), CL_SUCCESS);
     image_is(rig, shape, image, expected);
 }
 
-static void used_as_memory(const struct rig *rig, const struct shape *shape, struct pitches pitches)
+SHARING_CASE(maps, 0)
 {
     static const cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
-    unsigned char memory[MOST], expected[MOST];
-    const struct pitches stride = strides(shape, pitches, shape->extent);
-    rig_pattern(memory, sizeof(memory), 1);
-    move_region(shape, memory, stride, expected, no_origin(), shape->extent, true);
-    cl_mem image = make_image(rig, shape, CL_MEM_USE_HOST_PTR, pitches, memory);
-    if (!image)
-        return;
-    image_is(rig, shape, image, expected);
-    tells(shape, image, CL_MEM_USE_HOST_PTR, stride, memory);
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
-        map_part(rig, shape, image, stride, memory, flags[i], expected);
-    /* What OpenCL writes is there in the next map. */
-    rig_pattern(expected, sizeof(expected), 40);
-    CHECK_INT(
-        clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), shape->extent, 0, 0, expected, 0, NULL, NULL),
-        CL_SUCCESS);
-    map_part(rig, shape, image, stride, memory, CL_MAP_READ, expected);
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-}
-
-SHARING_CASE(uses_memory, 0)
-{
-    each_shape(rig, used_as_memory);
+    unsigned char expected[MOST];
+    for (int s = 0; s < SHAPES; s++) {
+        rig_pattern(expected, sizeof(expected), 1);
+        cl_mem image = make_image(rig, &shapes[s], format, expected);
+        for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+            map_part(rig, &shapes[s], image, flags[i], expected);
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    }
 }
 
 /* An image that goes while it is mapped takes its mapping with it. */
 SHARING_CASE(goes_mapped, 0)
 {
-    unsigned char memory[MOST] = {0};
-    for (int s = 0; s < SHAPES; s++)
-        for (int host = 0; host < 2; host++) {
-            cl_mem image = make_image(rig, &shapes[s], host ? CL_MEM_USE_HOST_PTR : 0, (struct pitches){0, 0},
-                                      host ? memory : NULL);
-            size_t row, slice;
-            cl_int status = 1;
-            CHECK(clEnqueueMapImage(rig->queue, image, CL_TRUE, CL_MAP_WRITE, no_origin(), shapes[s].extent, &row,
-                                    &slice, 0, NULL, NULL, &status) != NULL);
-            CHECK_INT(status, CL_SUCCESS);
-            CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-        }
+    for (int s = 0; s < SHAPES; s++) {
+        cl_mem image = make_image(rig, &shapes[s], format, NULL);
+        size_t row, slice;
+        cl_int status = 1;
+        CHECK(clEnqueueMapImage(rig->queue, image, CL_TRUE, CL_MAP_WRITE, no_origin(), shapes[s].extent, &row, &slice,
+                                0, NULL, NULL, &status) != NULL);
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    }
 }
 
 /* ---- reads and writes ---- */
@@ -270,10 +235,9 @@ static void in_parts(const struct rig *rig, const struct shape *shape, struct pi
 {
     unsigned char memory[MOST], found[MOST], expected[MOST] = {0};
     size_t origin[3], region[3];
-    const struct pitches none = {0, 0};
-    cl_mem image = make_image(rig, shape, CL_MEM_COPY_HOST_PTR, none, expected);
+    cl_mem image = make_image(rig, shape, format, expected);
     part_of(shape, origin, region);
-    const struct pitches stride = strides(shape, pitches, region);
+    const struct pitches stride = strides(pitches, region);
     rig_pattern(memory, sizeof(memory), 3);
     CHECK_INT(clEnqueueWriteImage(rig->queue, image, CL_TRUE, origin, region, pitches.row, pitches.slice, memory, 0,
                                   NULL, NULL),
@@ -296,30 +260,6 @@ SHARING_CASE(reads_and_writes, 0)
     each_shape(rig, in_parts);
 }
 
-/* Slices of the program's memory may begin in the middle of a row's length. */
-SHARING_CASE(slices_apart, 0)
-{
-    enum { APART = 75, FURTHER = 81 }; /* a slice has 70 bytes */
-    const struct shape *shape = &shapes[DEEP];
-    const struct pitches row = {7 * TEXEL, APART}, other = {7 * TEXEL, FURTHER};
-    unsigned char memory[MOST], found[MOST], expected[MOST], image_bytes[MOST] = {0};
-    cl_mem image = make_image(rig, shape, CL_MEM_COPY_HOST_PTR, (struct pitches){0, 0}, image_bytes);
-    rig_pattern(memory, sizeof(memory), 5);
-    move_region(shape, memory, row, image_bytes, no_origin(), shape->extent, true);
-    CHECK_INT(
-        clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), shape->extent, 0, APART, memory, 0, NULL, NULL),
-        CL_SUCCESS);
-    image_is(rig, shape, image, image_bytes);
-    memset(expected, 0xC5, sizeof(expected));
-    memset(found, 0xC5, sizeof(found));
-    move_region(shape, expected, other, image_bytes, no_origin(), shape->extent, false);
-    CHECK_INT(
-        clEnqueueReadImage(rig->queue, image, CL_TRUE, no_origin(), shape->extent, 0, FURTHER, found, 0, NULL, NULL),
-        CL_SUCCESS);
-    CHECK_MEM(found, expected, sizeof(found));
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-}
-
 /* ---- copies ---- */
 
 /* From the lower corner of one image to a place inside of another. */
@@ -328,11 +268,10 @@ static void copied_elsewhere(const struct rig *rig, const struct shape *from, co
     unsigned char source[MOST], expected[MOST], part[MOST];
     const size_t region[3] = {3, 2, 1};
     const size_t at[3] = {4, 2, has_layers(from) ? 2 : 0}, into[3] = {1, 3, has_layers(to) ? 1 : 0};
-    const struct pitches none = {0, 0}, tight = {region[0] * TEXEL, 0};
+    const struct pitches tight = {region[0] * TEXEL, 0};
     rig_pattern(source, sizeof(source), 1);
     rig_pattern(expected, sizeof(expected), 2);
-    cl_mem images[2] = {make_image(rig, from, CL_MEM_COPY_HOST_PTR, none, source),
-                        make_image(rig, to, CL_MEM_COPY_HOST_PTR, none, expected)};
+    cl_mem images[2] = {make_image(rig, from, format, source), make_image(rig, to, format, expected)};
     CHECK_INT(clEnqueueCopyImage(rig->queue, images[0], images[1], at, into, region, 0, NULL, NULL), CL_SUCCESS);
     image_is(rig, from, images[0], source);
     move_region(from, part, tight, source, at, region, false);
@@ -373,15 +312,6 @@ static void look(const struct rig *rig, cl_mem image, bool whole, cl_uint *colou
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
 }
 
-static cl_mem flat_image(const struct rig *rig, cl_image_format of, void *bytes)
-{
-    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .image_height = 4};
-    cl_int status = 1;
-    cl_mem image = clCreateImage(rig->context, bytes ? CL_MEM_COPY_HOST_PTR : 0, &of, &desc, bytes, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    return image;
-}
-
 /* A fill with all four channels leaves in the image what the format holds: kernels read 0 for colours and 1 for the alpha that
  * it lacks. */
 SHARING_CASE(fills, 0)
@@ -396,8 +326,8 @@ SHARING_CASE(fills, 0)
     } all[] = {
         {{CL_RG, CL_UNORM_INT8}, false, {{1, 0, 0.6f, 0.2f}}, {{1, 0, 0, 1}}},
         {{CL_R, CL_UNORM_INT16}, false, {{1, 0.4f, 0.6f, 0.2f}}, {{1, 0, 0, 1}}},
-        {{CL_RG, CL_SNORM_INT8}, false, {{-7, 7, 0.6f, 0.2f}}, {{-1, 1, 0, 1}}},
-        {{CL_RG, CL_SNORM_INT16}, false, {{-7, 7, 0.6f, 0.2f}}, {{-1, 1, 0, 1}}},
+        {{CL_RG, CL_SNORM_INT8}, false, {{-1, 7, 0.6f, 0.2f}}, {{-1, 1, 0, 1}}},
+        {{CL_RG, CL_SNORM_INT16}, false, {{-1, 7, 0.6f, 0.2f}}, {{-1, 1, 0, 1}}},
         {{CL_RG, CL_HALF_FLOAT}, false, {{0.5f, -2, 0.6f, 0.2f}}, {{0.5f, -2, 0, 1}}},
         {{CL_R, CL_HALF_FLOAT}, false, {{0.5f, -2, 0.6f, 0.2f}}, {{0.5f, 0, 0, 1}}},
         {{CL_RG, CL_FLOAT}, false, {{0.5f, -2, 0.6f, 0.2f}}, {{0.5f, -2, 0, 1}}},
@@ -406,11 +336,11 @@ SHARING_CASE(fills, 0)
         {{CL_A, CL_UNORM_INT8}, false, {{0.2f, 0.4f, 0.6f, 1}}, {{0, 0, 0, 1}}},
         {{CL_BGRA, CL_UNORM_INT8}, false, {{1, 0, 1, 0}}, {{1, 0, 1, 0}}},
     };
-    const size_t region[3] = {8, 4, 1};
+    const size_t *region = shapes[FLAT].extent;
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         const int before = atomic_load(&tap_case.failures);
         cl_uint seen[4] = {4711, 4711, 4711, 4711};
-        cl_mem image = flat_image(rig, all[i].format, NULL);
+        cl_mem image = make_image(rig, &shapes[FLAT], all[i].format, NULL);
         CHECK_INT(clEnqueueFillImage(rig->queue, image, &all[i].with, no_origin(), region, 0, NULL, NULL), CL_SUCCESS);
         look(rig, image, all[i].whole, seen);
         CHECK_MEM(seen, &all[i].seen, sizeof(seen));
@@ -437,8 +367,8 @@ static void leave_more(const struct rig *rig, cl_mem image)
 SHARING_CASE(copies_of_more, 0)
 {
     static const cl_uint expected[4] = {1, 2, 0, 1};
-    const size_t whole[3] = {8, 4, 1}, right[3] = {4, 0, 0}, part[3] = {4, 4, 1};
-    cl_mem from = flat_image(rig, format, NULL), to = flat_image(rig, format, NULL);
+    const size_t whole[3] = {7, 5, 1}, right[3] = {4, 0, 0}, part[3] = {3, 5, 1};
+    cl_mem from = make_image(rig, &shapes[FLAT], format, NULL), to = make_image(rig, &shapes[FLAT], format, NULL);
     cl_uint seen[4] = {0};
     leave_more(rig, from);
     CHECK_INT(clEnqueueCopyImage(rig->queue, from, to, no_origin(), no_origin(), whole, 0, NULL, NULL), CL_SUCCESS);
@@ -459,11 +389,11 @@ SHARING_CASE(copies_of_more, 0)
 SHARING_CASE(half_floats, 0)
 {
     static const cl_float expected[4] = {0.5f, 0, 0, 1};
-    cl_ushort bytes[8 * 4];
+    cl_ushort bytes[7 * 5];
     cl_uint seen[4] = {0};
-    for (int i = 0; i < 8 * 4; i++)
+    for (int i = 0; i < 7 * 5; i++)
         bytes[i] = 0x3800;
-    cl_mem image = flat_image(rig, (cl_image_format){CL_R, CL_HALF_FLOAT}, bytes);
+    cl_mem image = make_image(rig, &shapes[FLAT], (cl_image_format){CL_R, CL_HALF_FLOAT}, bytes);
     look(rig, image, false, seen);
     CHECK_MEM(seen, expected, sizeof(seen));
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
@@ -477,51 +407,37 @@ static void half_floats_listed(void)
 
 /* ---- what is refused ---- */
 
+/* Over the program's memory, or with its bytes, no image is made in such a format. */
 SHARING_CASE(creations_refused, 0)
 {
     static unsigned char memory[MOST];
     static const struct {
-        int shape;
         cl_mem_flags flags;
+        cl_mem_object_type type;
         bool host;
-        struct pitches pitches;
+        size_t row;
         cl_int code;
     } all[] = {
-        {FLAT, CL_MEM_COPY_HOST_PTR, false, {0, 0}, CL_INVALID_HOST_PTR},
-        {FLAT, CL_MEM_USE_HOST_PTR, false, {0, 0}, CL_INVALID_HOST_PTR},
-        {FLAT, CL_MEM_READ_ONLY, true, {0, 0}, CL_INVALID_HOST_PTR},
-        {FLAT, (cl_mem_flags)1 << 40, false, {0, 0}, CL_INVALID_VALUE},
-        {FLAT, CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, false, {0, 0}, CL_INVALID_VALUE},
-        {FLAT, CL_MEM_READ_WRITE | CL_MEM_READ_ONLY, false, {0, 0}, CL_INVALID_VALUE},
-        {FLAT, CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_WRITE_ONLY, false, {0, 0}, CL_INVALID_VALUE},
-        {FLAT, CL_MEM_HOST_READ_ONLY | CL_MEM_HOST_NO_ACCESS, false, {0, 0}, CL_INVALID_VALUE},
-        {FLAT, CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR, true, {0, 0}, CL_INVALID_VALUE},
-        {FLAT, CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR, true, {0, 0}, CL_INVALID_VALUE},
-        {FLAT, 0, false, {20, 0}, CL_INVALID_IMAGE_DESCRIPTOR},
-        {DEEP, 0, false, {0, 84}, CL_INVALID_IMAGE_DESCRIPTOR},
-        {FLAT, CL_MEM_COPY_HOST_PTR, true, {12, 0}, CL_INVALID_IMAGE_DESCRIPTOR},
-        {FLAT, CL_MEM_COPY_HOST_PTR, true, {15, 0}, CL_INVALID_IMAGE_DESCRIPTOR},
-        {DEEP, CL_MEM_USE_HOST_PTR, true, {0, 56}, CL_INVALID_IMAGE_DESCRIPTOR},
-        {DEEP, CL_MEM_USE_HOST_PTR, true, {20, 110}, CL_INVALID_IMAGE_DESCRIPTOR},
-        {LINES, CL_MEM_USE_HOST_PTR, true, {0, 12}, CL_INVALID_IMAGE_DESCRIPTOR},
-        {LINES, CL_MEM_USE_HOST_PTR, true, {20, 16}, CL_INVALID_IMAGE_DESCRIPTOR},
-        {LINES, CL_MEM_USE_HOST_PTR, true, {0, 15}, CL_INVALID_IMAGE_DESCRIPTOR},
+        {CL_MEM_COPY_HOST_PTR, CL_MEM_OBJECT_IMAGE2D, true, 0, CL_IMAGE_FORMAT_NOT_SUPPORTED},
+        {CL_MEM_USE_HOST_PTR, CL_MEM_OBJECT_IMAGE2D, true, 0, CL_IMAGE_FORMAT_NOT_SUPPORTED},
+        {CL_MEM_COPY_HOST_PTR, CL_MEM_OBJECT_IMAGE3D, true, 0, CL_IMAGE_FORMAT_NOT_SUPPORTED},
+        {(cl_mem_flags)1 << 40, CL_MEM_OBJECT_IMAGE2D, false, 0, CL_INVALID_VALUE},
+        {CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, CL_MEM_OBJECT_IMAGE2D, false, 0, CL_INVALID_VALUE},
+        {0, CL_MEM_OBJECT_IMAGE2D, false, 20, CL_INVALID_IMAGE_DESCRIPTOR},
     };
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        const int before = atomic_load(&tap_case.failures);
-        cl_image_desc desc = desc_of(&shapes[all[i].shape]);
-        if (!is_offered(rig, &shapes[all[i].shape]))
-            continue;
+        const cl_image_desc desc = {.image_type = all[i].type,
+                                    .image_width = 7,
+                                    .image_height = 5,
+                                    .image_depth = 1,
+                                    .image_array_size = 1,
+                                    .image_row_pitch = all[i].row};
         cl_int status = 1;
-        desc.image_row_pitch = all[i].pitches.row;
-        desc.image_slice_pitch = all[i].pitches.slice;
         for (int with = 0; with < 2; with++)
             CHECK(clCreateImage(rig->context, all[i].flags, &format, &desc, all[i].host ? memory : NULL,
                                 with ? &status : NULL) == NULL);
-        CHECK_INT(status, all[i].code);
-        if (atomic_load(&tap_case.failures) != before)
-            printf("# flags 0x%lx, pitches %zu and %zu\n", (unsigned long)all[i].flags, all[i].pitches.row,
-                   all[i].pitches.slice);
+        if (!CHECK_INT(status, all[i].code))
+            printf("# flags 0x%lx, type 0x%x\n", (unsigned long)all[i].flags, all[i].type);
     }
 }
 
@@ -534,22 +450,6 @@ SHARING_CASE(nothing_given, 0)
     CHECK_INT(status, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
     CHECK(clCreateImage(rig->context, 0, &format, NULL, NULL, &status) == NULL);
     CHECK_INT(status, CL_INVALID_IMAGE_DESCRIPTOR);
-}
-
-/* Sizes are the driver's to refuse. */
-SHARING_CASE(sizes_refused, 0)
-{
-    unsigned char memory[MOST] = {0};
-    for (int s = 0; s < SHAPES; s++) {
-        cl_image_desc desc = desc_of(&shapes[s]);
-        cl_int status = 1;
-        desc.image_width = 0;
-        CHECK(clCreateImage(rig->context, 0, &format, &desc, NULL, &status) == NULL);
-        CHECK(status < 0);
-        desc.image_slice_pitch = 84;
-        CHECK(clCreateImage(rig->context, CL_MEM_COPY_HOST_PTR, &format, &desc, memory, &status) == NULL);
-        CHECK(status < 0);
-    }
 }
 
 /* Each command that takes a region of an image. */
@@ -583,7 +483,7 @@ SHARING_CASE(regions_refused, 0)
     } all[] = {{NULL, whole},        {no_origin(), NULL},         {corner, one}, {beyond, one}, {no_origin(), wide},
                {no_origin(), empty}, {(size_t[]){1, 0, 0}, whole}};
     unsigned char memory[MOST] = {0};
-    cl_mem image = make_image(rig, &shapes[DEEP], 0, (struct pitches){0, 0}, NULL);
+    cl_mem image = make_image(rig, &shapes[DEEP], format, NULL);
     cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, MOST, NULL, NULL);
     for (int which = 0; which < 5; which++)
         for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
@@ -597,6 +497,8 @@ SHARING_CASE(regions_refused, 0)
                   CL_INVALID_VALUE);
         CHECK_INT(use_region(rig, which, image, buffer, no_origin(), whole, (struct pitches){0, 69}, memory),
                   CL_INVALID_VALUE);
+        CHECK_INT(use_region(rig, which, image, buffer, no_origin(), whole, (struct pitches){0, 75}, memory),
+                  CL_INVALID_VALUE); /* no whole rows */
     }
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
@@ -614,14 +516,10 @@ SHARING_CASE(maps_refused, 0)
         {FLAT, CL_MAP_WRITE_INVALIDATE_REGION | CL_MAP_WRITE, true, true},
         {FLAT, CL_MAP_READ, false, true},
         {DEEP, CL_MAP_READ, true, false},
-        {DEEP - 1, CL_MAP_READ, true, false},
-        {LINES, CL_MAP_READ, true, false},
     };
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         const struct shape *shape = &shapes[all[i].shape];
-        if (!is_offered(rig, shape))
-            continue;
-        cl_mem image = make_image(rig, shape, 0, (struct pitches){0, 0}, NULL);
+        cl_mem image = make_image(rig, shape, format, NULL);
         size_t row = 0, slice = 0;
         cl_int status = 1;
         for (int with = 0; with < 2; with++)
@@ -645,10 +543,10 @@ SHARING_CASE(maps_refused, 0)
 SHARING_CASE(copies_refused, 0)
 {
     static const size_t whole[3] = {7, 4, 1}, inside[3] = {1, 0, 0};
-    cl_mem image = make_image(rig, &shapes[FLAT], 0, (struct pitches){0, 0}, NULL);
-    cl_mem same = flat_image(rig, format, NULL),
-           other = flat_image(rig, (cl_image_format){CL_RG, CL_SIGNED_INT8}, NULL);
-    cl_mem four = flat_image(rig, (cl_image_format){CL_RGBA, CL_UNSIGNED_INT8}, NULL);
+    cl_mem image = make_image(rig, &shapes[FLAT], format, NULL);
+    cl_mem same = make_image(rig, &shapes[FLAT], format, NULL),
+           other = make_image(rig, &shapes[FLAT], (cl_image_format){CL_RG, CL_SIGNED_INT8}, NULL);
+    cl_mem four = make_image(rig, &shapes[FLAT], (cl_image_format){CL_RGBA, CL_UNSIGNED_INT8}, NULL);
     cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, MOST, NULL, NULL);
     const struct {
         cl_mem from, to;
@@ -675,124 +573,6 @@ SHARING_CASE(copies_refused, 0)
     const cl_mem made[] = {image, same, other, four, buffer};
     for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
         CHECK_INT(clReleaseMemObject(made[i]), CL_SUCCESS);
-}
-
-static cl_int map_whole(const struct rig *rig, cl_mem image, cl_map_flags flags)
-{
-    size_t row;
-    cl_int status = 1;
-    void *mapped = clEnqueueMapImage(rig->queue, image, CL_TRUE, flags, no_origin(), shapes[FLAT].extent, &row, NULL, 0,
-                                     NULL, NULL, &status);
-    CHECK_INT(mapped != NULL, status == CL_SUCCESS);
-    if (mapped)
-        CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, NULL), CL_SUCCESS);
-    return status;
-}
-
-static cl_int read_whole(cl_command_queue queue, cl_mem image, void *memory)
-{
-    return clEnqueueReadImage(queue, image, CL_TRUE, no_origin(), shapes[FLAT].extent, 0, 0, memory, 0, NULL, NULL);
-}
-
-/* The host may do what the flags say. */
-SHARING_CASE(host_access, 0)
-{
-    static const struct {
-        cl_mem_flags flags;
-        cl_int reads, writes;
-    } all[] = {
-        {0, CL_SUCCESS, CL_SUCCESS},
-        {CL_MEM_HOST_READ_ONLY, CL_SUCCESS, CL_INVALID_OPERATION},
-        {CL_MEM_HOST_WRITE_ONLY, CL_INVALID_OPERATION, CL_SUCCESS},
-        {CL_MEM_HOST_NO_ACCESS, CL_INVALID_OPERATION, CL_INVALID_OPERATION},
-    };
-    unsigned char memory[MOST] = {0};
-    cl_context stranger = rig_make_context(rig, rig->device, false, NULL);
-    cl_command_queue elsewhere = make_queue(rig, stranger, 0);
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-        cl_mem image = make_image(rig, &shapes[FLAT], all[i].flags, (struct pitches){0, 0}, NULL);
-        CHECK_INT(read_whole(rig->queue, image, memory), all[i].reads);
-        CHECK_INT(clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), shapes[FLAT].extent, 0, 0, memory, 0,
-                                      NULL, NULL),
-                  all[i].writes);
-        CHECK_INT(map_whole(rig, image, CL_MAP_READ), all[i].reads);
-        CHECK_INT(map_whole(rig, image, CL_MAP_WRITE), all[i].writes);
-        CHECK_INT(map_whole(rig, image, CL_MAP_WRITE_INVALIDATE_REGION), all[i].writes);
-        CHECK_INT(read_whole(elsewhere, image, memory), CL_INVALID_CONTEXT);
-        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-    }
-    CHECK_INT(clReleaseCommandQueue(elsewhere), CL_SUCCESS);
-    CHECK_INT(clReleaseContext(stranger), CL_SUCCESS);
-}
-
-/* ---- the other ways to make one ---- */
-
-static void made_of(const struct rig *rig, const struct shape *shape, cl_mem image, cl_int status,
-                    const unsigned char *expected)
-{
-    CHECK_INT(status, CL_SUCCESS);
-    if (!CHECK(image != NULL))
-        return;
-    image_is(rig, shape, image, expected);
-    is_number(image, CL_IMAGE_ELEMENT_SIZE, TEXEL);
-    CHECK_INT(clRetainMemObject(image), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-    is_number(image, CL_IMAGE_ELEMENT_SIZE, TEXEL);
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-}
-
-SHARING_CASE(other_functions, 0)
-{
-    static const cl_mem_properties none[] = {0};
-    const cl_mem_flags flags = CL_MEM_COPY_HOST_PTR;
-    const cl_image_desc flat = desc_of(&shapes[FLAT]);
-    unsigned char bytes[MOST];
-    cl_int status = 1;
-    rig_pattern(bytes, sizeof(bytes), 1);
-    cl_mem image = clCreateImage2D(rig->context, flags, &format, 7, 5, 0, bytes, &status);
-    made_of(rig, &shapes[FLAT], image, status, bytes);
-    image = clCreateImage3D(rig->context, flags, &format, 7, 5, 3, 0, 0, bytes, &status);
-    made_of(rig, &shapes[DEEP], image, status, bytes);
-    for (int i = 0; i < 2; i++) {
-        image = clCreateImageWithProperties(rig->context, i ? none : NULL, flags, &format, &flat, bytes, &status);
-        made_of(rig, &shapes[FLAT], image, status, bytes);
-    }
-    made_of(rig, &shapes[FLAT], clCreateImage2D(rig->context, flags, &format, 7, 5, 0, bytes, NULL), CL_SUCCESS, bytes);
-    made_of(rig, &shapes[DEEP], clCreateImage3D(rig->context, flags, &format, 7, 5, 3, 0, 0, bytes, NULL), CL_SUCCESS,
-            bytes);
-    made_of(rig, &shapes[FLAT], clCreateImageWithProperties(rig->context, NULL, flags, &format, &flat, bytes, NULL),
-            CL_SUCCESS, bytes);
-    CHECK(clCreateImage2D(rig->context, flags, &format, 7, 5, 0, NULL, &status) == NULL);
-    CHECK_INT(status, CL_INVALID_HOST_PTR);
-    CHECK(clCreateImage3D(rig->context, flags, &format, 7, 5, 3, 0, 0, NULL, &status) == NULL);
-    CHECK_INT(status, CL_INVALID_HOST_PTR);
-    CHECK(clCreateImage2D(rig->context, flags, &format, 7, 5, 1, bytes, &status) == NULL);
-    CHECK_INT(status, CL_INVALID_IMAGE_SIZE);
-    CHECK(clCreateImage3D(rig->context, flags, &format, 7, 5, 3, 0, 1, bytes, &status) == NULL);
-    CHECK_INT(status, CL_INVALID_IMAGE_SIZE);
-    CHECK(clCreateImageWithProperties(rig->context, none, flags, &format, &flat, NULL, &status) == NULL);
-    CHECK_INT(status, CL_INVALID_HOST_PTR);
-}
-
-/* What the device has is made by the driver. */
-static void as_the_driver_has_it(cl_mem image, cl_int status)
-{
-    CHECK_INT(status, CL_SUCCESS);
-    is_number(image, CL_IMAGE_ELEMENT_SIZE, 4);
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-}
-
-SHARING_CASE(other_functions_native, 0)
-{
-    const cl_image_format has = {CL_RGBA, CL_UNSIGNED_INT8};
-    const cl_image_desc flat = desc_of(&shapes[FLAT]);
-    cl_int status = 1;
-    cl_mem image = clCreateImage2D(rig->context, 0, &has, 7, 5, 0, NULL, &status);
-    as_the_driver_has_it(image, status);
-    image = clCreateImage3D(rig->context, 0, &has, 7, 5, 3, 0, 0, NULL, &status);
-    as_the_driver_has_it(image, status);
-    image = clCreateImageWithProperties(rig->context, NULL, 0, &has, &flat, NULL, &status);
-    as_the_driver_has_it(image, status);
 }
 
 /* A list that has less room than the driver's formats need has the first ones, and the number is that of all. */
@@ -828,24 +608,20 @@ SHARING_CASE(read_write_kernels, 0)
 
 static const struct tap_test tests[] = {
     {"half floats of one channel that the driver lists", half_floats_listed},
-    SHARING_TESTS("images of each type begin with a copy of the program's memory", copies_memory),
-    SHARING_TESTS("images of each type over the program's memory, mapped in part", uses_memory),
+    SHARING_TESTS("what an image tells of itself", tells),
+    SHARING_TESTS("images that kernels only read, or only write", kernel_access),
+    SHARING_TESTS("a part is mapped", maps),
     SHARING_TESTS("images that go while they are mapped", goes_mapped),
     SHARING_TESTS("parts of images of each type are read and written", reads_and_writes),
     SHARING_TESTS("a copy to another place", copies),
     SHARING_TESTS("a fill leaves what the format holds", fills),
     SHARING_TESTS("kernels read half floats of one channel", half_floats),
-    SHARING_TESTS("slices of the program's memory that are no whole rows apart", slices_apart),
     SHARING_TESTS("what a kernel leaves beyond the format stays out of copies", copies_of_more),
     SHARING_TESTS("refused: what an image is made of", creations_refused),
     SHARING_TESTS("refused: no format, no description", nothing_given),
-    SHARING_TESTS("refused: sizes", sizes_refused),
     SHARING_TESTS("refused: regions and pitches", regions_refused),
     SHARING_TESTS("refused: maps", maps_refused),
     SHARING_TESTS("refused: copies", copies_refused),
-    SHARING_TESTS("refused: what the flags forbid to the host", host_access),
-    SHARING_TESTS("images by the other functions", other_functions),
-    SHARING_TESTS("images by the other functions, in a format of the device", other_functions_native),
     SHARING_TESTS("formats: a list without room for all", short_list),
     SHARING_TESTS("formats: those of kernels that read and write an image", read_write_kernels),
 };

@@ -409,35 +409,6 @@ SHARING_CASE(lost_before, 0)
     rig_release(doomed.device);
 }
 
-/* ---- the event of a failed command, which the driver knows as no command's ---- */
-
-/* It outlives the application's references to everything else, and still leads to its queue. */
-SHARING_CASE(event_of_a_failure, 0)
-{
-    struct shared shared;
-    cl_event event = NULL;
-    cl_command_queue of = NULL;
-    cl_context context = NULL;
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
-    cl_command_queue queue = make_queue(rig, rig->context, 0);
-    fake_d3d_fail("Map", 1, E_FAIL);
-    fake_d3d_import_fail(1);
-    fake_d3d_fail("CreateQuery", 1, E_FAIL);
-    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_PASS, 0);
-    CHECK_INT(rig->acquire(queue, 1, &shared.object, 0, NULL, &event), CL_SUCCESS);
-    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
-    fake_d3d_reset();
-    CHECK(rig_event_status(event) < 0);
-    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
-    CHECK_INT(clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof(of), &of, NULL), CL_SUCCESS);
-    CHECK(of == queue);
-    CHECK_INT(clGetCommandQueueInfo(of, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS);
-    CHECK(context == rig->context);
-    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
-    shared_close(&shared);
-}
-
 /* ---- low feature levels ---- */
 
 /* A rig of its own around a device of level 9.1. */
@@ -473,67 +444,23 @@ static void low_close(const struct rig *low)
     rig_release(low->device);
 }
 
-/* A frame there and back; the test's own copies have no limits. */
-static void low_frame(const struct rig *low, const struct shared *shared)
-{
-    unsigned char bytes[SHARED_BYTES];
-    rig_pattern(bytes, sizeof(bytes), 2);
-    if (!CHECK_INT(acquire_one(low, shared->object), CL_SUCCESS))
-        return;
-    cl_has(low->queue, shared, 1);
-    CHECK_INT(cl_write(low->queue, shared, bytes, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(release_one(low, shared->object), CL_SUCCESS);
-    fake_d3d_low_copies(false);
-    d3d_has(low, shared, 2);
-}
-
-struct low_row {
-    enum kind kind;
-    UINT bind, levels;
-    bool no_target; /* the format can't be that of a render target */
-    bool shared;
-};
-
-static void low_try(const struct rig *low, const struct low_row *row, bool limits)
-{
-    unsigned char bytes[SHARED_BYTES];
-    struct shared shared = {.kind = row->kind, .desc = kind_desc(row->kind)};
-    cl_int status = 1;
-    shared.desc.bind = row->bind;
-    shared.desc.levels = row->levels;
-    if (row->no_target)
-        fake_d3d_format_support(shared.desc.format, D3D11_FORMAT_SUPPORT_TEXTURE2D | D3D11_FORMAT_SUPPORT_TEXTURE3D);
-    shared.resource = rig_make(low, low->device, &shared.desc, NULL);
-    if (!CHECK(shared.resource != NULL))
-        return;
-    rig_pattern(bytes, sizeof(bytes), 1);
-    rig_write(low, shared.resource, &shared.desc, 0, bytes);
-    fake_d3d_low_copies(limits);
-    shared.object = kind_create(low, low->context, CL_MEM_READ_WRITE, row->kind, shared.resource, 0, &status);
-    CHECK_INT(status, row->shared || !limits ? CL_SUCCESS : low->api->invalid_resource);
-    if (shared.object)
-        low_frame(low, &shared);
-    shared_close(&shared);
-    fake_d3d_reset();
-}
-
-/* What Direct3D does not copy to the CPU comes by way of a render target, or is refused. Where it copies everything nothing is. */
+/* Windows copies not all textures of such a device, and reports no error: none is shared. Buffers are. */
 SHARING_CASE(low_levels, 0)
 {
-    static const struct low_row rows[] = {
-        {KIND_BUFFER, D3D11_BIND_VERTEX_BUFFER, 1, false, true},
-        {KIND_2D, D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET, 1, false, true},
-        {KIND_2D, D3D11_BIND_SHADER_RESOURCE, 1, false, true},
-        {KIND_2D, D3D11_BIND_SHADER_RESOURCE, 2, false, true},
-        {KIND_2D, D3D11_BIND_SHADER_RESOURCE, 1, true, false},
-        {KIND_3D, D3D11_BIND_SHADER_RESOURCE, 1, false, false},
-        {KIND_3D, D3D11_BIND_SHADER_RESOURCE, 2, false, false},
-    };
+    static const enum kind kinds[] = {KIND_BUFFER, KIND_2D, KIND_3D};
     struct rig low;
     if (!low_open(rig, &low))
         return;
-    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++)
-        low_try(&low, &rows[i / 2], i % 2);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const struct rig_desc desc = kind_desc(kinds[i]);
+        void *resource = rig_make(&low, low.device, &desc, NULL);
+        cl_int status = 1;
+        cl_mem object = kind_create(&low, low.context, CL_MEM_READ_WRITE, kinds[i], resource, 0, &status);
+        CHECK_INT(status, kinds[i] == KIND_BUFFER ? CL_SUCCESS : rig->api->invalid_resource);
+        if (object)
+            CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
+        rig_release(resource);
+    }
     low_close(&low);
 }
 
@@ -542,13 +469,12 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("failures: objects", failing_objects),
     SHARING_TESTS("failures: acquires", failing_acquires),
     SHARING_TESTS("failures: releases", failing_releases),
-    SHARING_TESTS("failures: the event comes last", event_of_a_failure),
     SHARING_TESTS("lost: in each call", lost_in_each_call),
     SHARING_TESTS("lost: while acquired", lost_while_acquired),
     SHARING_TESTS("lost: while an acquire waits", lost_while_waiting),
     SHARING_TESTS("lost: while commands are deferred", lost_while_deferred),
     SHARING_TESTS("lost: before", lost_before),
-    SHARING_TESTS("low feature levels copy less", low_levels),
+    SHARING_TESTS("low feature levels share buffers alone", low_levels),
 };
 
 TAP_MAIN(tests)

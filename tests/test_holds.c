@@ -1,8 +1,6 @@
 /* What a user event delays, and what not: the bytes of a release are with Direct3D when the call returns, unless the
- * release waits for a user event that is still pending. What was enqueued later than the command that it waits for, what
- * the driver refused and what an error has ended hold nothing. */
+ * release waits, directly or behind any command, for a user event that is still pending. What the driver refused holds nothing. */
 #include "commands.h"
-#include "driver_bugs.h"
 
 /* An object that is acquired, and written with the pattern of `seed` behind its own acquire. */
 static bool open_written(struct rig *rig, struct shared *shared, unsigned seed)
@@ -14,13 +12,6 @@ static bool open_written(struct rig *rig, struct shared *shared, unsigned seed)
         return false;
     queue_wait(rig->queue);
     return true;
-}
-
-static cl_event marker(cl_command_queue queue, cl_uint count, const cl_event *wait)
-{
-    cl_event event = NULL;
-    CHECK_INT(clEnqueueMarkerWithWaitList(queue, count, wait, &event), CL_SUCCESS);
-    return event;
 }
 
 static void drop(cl_event event)
@@ -42,58 +33,6 @@ static void release_behind(struct rig *rig, struct shared *shared, cl_event wait
 
 /* ---- what holds nothing ---- */
 
-/* An event of a queue that is held since, complete or not. */
-static void older_event(struct rig *rig, bool complete)
-{
-    struct shared shared;
-    struct slow_work work;
-    if (!open_written(rig, &shared, 5) || !slow_open(rig, &work))
-        return;
-    cl_command_queue other = make_queue(rig, rig->context, 0);
-    cl_event older = complete ? marker(other, 0, NULL) : slow_start(&work, other);
-    if (complete)
-        CHECK_INT(clWaitForEvents(1, &older), CL_SUCCESS);
-    cl_event user = user_event(rig->context), held = marker(other, 1, &user);
-    release_behind(rig, &shared, older);
-    CHECK(d3d_has(rig, &shared, 5));
-    set(user);
-    drop(older);
-    drop(held);
-    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
-    slow_close(&work);
-    shared_close(&shared);
-}
-
-SHARING_CASE(complete_event, 0)
-{
-    older_event(rig, true);
-}
-
-SHARING_CASE(running_event, 0)
-{
-    older_event(rig, false);
-}
-
-/* In an out-of-order queue a command does not wait for another one that is held. */
-SHARING_CASE(beside_in_any_order, 0)
-{
-    struct shared shared;
-    struct slow_work work;
-    struct rig second = *rig;
-    if (!rig_open_queue(&second, RIG_OUT_OF_ORDER) || !open_written(rig, &shared, 6) || !slow_open(rig, &work))
-        return;
-    cl_event user = user_event(rig->context), held = marker(second.queue, 1, &user);
-    cl_event beside = slow_start(&work, second.queue);
-    release_behind(rig, &shared, beside);
-    CHECK(d3d_has(rig, &shared, 6));
-    set(user);
-    drop(held);
-    drop(beside);
-    CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
-    slow_close(&work);
-    shared_close(&shared);
-}
-
 /* The driver takes none of these. */
 SHARING_CASE(refused_commands, 0)
 {
@@ -112,154 +51,6 @@ SHARING_CASE(refused_commands, 0)
     set(user);
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
     shared_close(&shared);
-}
-
-/* Drivers hand errors on in an in-order queue: the release fails with them, and the object stays acquired. */
-static void release_again(struct rig *rig, struct shared *shared, cl_event released)
-{
-    clWaitForEvents(1, &released);
-    if (rig_event_status(released) == CL_COMPLETE)
-        return;
-    go_on(rig);
-    release_behind(rig, shared, NULL);
-}
-
-/* A command that waits for two user events ends with the error of the first. rusticl waits for both. */
-SHARING_CASE(one_of_two_fails, 0)
-{
-    struct shared shared;
-    cl_event released = NULL;
-    if (!open_written(rig, &shared, 8))
-        return;
-    cl_event users[] = {user_event(rig->context), user_event(rig->context)}, failed = marker(rig->queue, 2, users);
-    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
-    CHECK_INT(clSetUserEventStatus(users[0], -5), CL_SUCCESS);
-    const bool over = rig_event_status(failed) < 0;
-    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
-    if (over) {
-        release_again(rig, &shared, released);
-        CHECK(d3d_has(rig, &shared, 8));
-    }
-    set(users[1]);
-    if (!over)
-        release_again(rig, &shared, released);
-    CHECK(rig_event_status(released) == CL_COMPLETE || !queues_go_on(rig));
-    CHECK(d3d_has(rig, &shared, 8));
-    drop(released);
-    drop(users[0]);
-    drop(failed);
-    shared_close(&shared);
-}
-
-/* The same, where the release is deferred already when the error comes: it ends with that, or when
- * the driver has seen it. */
-SHARING_CASE(one_of_two_fails_later, 0)
-{
-    struct shared shared;
-    cl_event released = NULL;
-    char name[64] = "";
-    clGetPlatformInfo(rig->platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
-    if (strcmp(name, "rusticl") == 0) {
-        SKIP("rusticl tells of a command's end only to those who wait for it");
-        return;
-    }
-    if (!open_written(rig, &shared, 9))
-        return;
-    cl_event users[] = {user_event(rig->context), user_event(rig->context)}, failed = marker(rig->queue, 2, users);
-    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
-    CHECK(over_import() || d3d_has(rig, &shared, 1));
-    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
-    CHECK_INT(clSetUserEventStatus(users[0], -5), CL_SUCCESS);
-    const bool over = rig_event_status(failed) < 0;
-    if (over) { /* it ends without the other one */
-        release_again(rig, &shared, released);
-        CHECK(d3d_has(rig, &shared, 9));
-    }
-    set(users[1]);
-    if (!over)
-        release_again(rig, &shared, released);
-    CHECK(d3d_has(rig, &shared, 9));
-    drop(released);
-    drop(users[0]);
-    drop(failed);
-    shared_close(&shared);
-}
-
-/* ---- what does ---- */
-
-/* Releases behind `wait`, which `user` holds: Direct3D gets the bytes when that is set. */
-static void held_until(struct rig *rig, struct shared *shared, cl_event wait, cl_event user, unsigned seed)
-{
-    release_behind(rig, shared, wait);
-    CHECK(over_import() || d3d_has(rig, shared, 1));
-    set(user);
-    CHECK(d3d_has(rig, shared, seed));
-    shared_close(shared);
-}
-
-/* Through two queues, whose events between them are given back at once. */
-SHARING_CASE(through_queues, 0)
-{
-    struct shared shared;
-    if (!open_written(rig, &shared, 5))
-        return;
-    cl_command_queue queues[] = {make_queue(rig, rig->context, 0), make_queue(rig, rig->context, 0)};
-    cl_event user = user_event(rig->context), first = marker(queues[0], 1, &user);
-    cl_event second = marker(queues[1], 1, &first);
-    drop(first);
-    for (int i = 0; i < 100; i++) /* others may get its address */
-        drop(marker(rig->queue, 0, NULL));
-    CHECK_INT(clReleaseCommandQueue(queues[0]), CL_SUCCESS);
-    CHECK_INT(clReleaseCommandQueue(queues[1]), CL_SUCCESS);
-    held_until(rig, &shared, second, user, 5);
-    drop(second);
-}
-
-/* Behind a command without event in an in-order queue, by both kinds of markers. */
-static void behind_in_order(struct rig *rig, bool old_marker)
-{
-    struct shared shared;
-    cl_event behind = NULL;
-    if (!open_written(rig, &shared, 6))
-        return;
-    cl_command_queue other = make_queue(rig, rig->context, 0);
-    cl_event user = user_event(rig->context);
-    CHECK_INT(clEnqueueBarrierWithWaitList(other, 1, &user, NULL), CL_SUCCESS);
-    if (old_marker)
-        CHECK_INT(clEnqueueMarker(other, &behind), CL_SUCCESS);
-    else
-        behind = marker(other, 0, NULL);
-    held_until(rig, &shared, behind, user, 6);
-    drop(behind);
-    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
-}
-
-SHARING_CASE(behind_without_event, 0)
-{
-    behind_in_order(rig, false);
-}
-
-SHARING_CASE(behind_by_an_old_marker, 0)
-{
-    behind_in_order(rig, true);
-}
-
-/* In an out-of-order queue a barrier holds what comes after it. */
-SHARING_CASE(behind_a_barrier, 0)
-{
-    struct shared shared;
-    struct slow_work work;
-    struct rig second = *rig;
-    if (!rig_open_queue(&second, RIG_OUT_OF_ORDER) || !open_written(rig, &shared, 7) || !slow_open(rig, &work))
-        return;
-    cl_event user = user_event(rig->context);
-    drop(marker(second.queue, 1, &user));
-    CHECK_INT(clEnqueueBarrierWithWaitList(second.queue, 0, NULL, NULL), CL_SUCCESS);
-    cl_event behind = slow_start(&work, second.queue);
-    held_until(rig, &shared, behind, user, 7);
-    drop(behind);
-    CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
-    slow_close(&work);
 }
 
 /* ---- each command ---- */
@@ -454,40 +245,6 @@ SHARING_CASE(behind_each_svm_command, 0)
 
 /* ---- barriers and threads ---- */
 
-/* How the second of two barriers ends if the first one's user event fails and its own does not. */
-static cl_int second_barrier(const struct rig *rig, cl_context context)
-{
-    cl_command_queue queue = make_queue(rig, context, out_of_order_mode(rig));
-    cl_event users[2], barriers[2];
-    for (int i = 0; i < 2; i++) {
-        users[i] = user_event(context);
-        CHECK_INT(clEnqueueBarrierWithWaitList(queue, 1, &users[i], &barriers[i]), CL_SUCCESS);
-    }
-    CHECK_INT(clSetUserEventStatus(users[0], -1), CL_SUCCESS);
-    CHECK_INT(clSetUserEventStatus(users[1], CL_COMPLETE), CL_SUCCESS);
-    clWaitForEvents(1, &barriers[1]);
-    const cl_int status = rig_event_status(barriers[1]);
-    for (int i = 0; i < 2; i++) {
-        clWaitForEvents(1, &barriers[i]);
-        drop(barriers[i]);
-        drop(users[i]);
-    }
-    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
-    return status;
-}
-
-/* It ends as it does without sharing. With PoCL ours have to wait for earlier ones, unless that is turned off. */
-SHARING_CASE(two_barriers, 0)
-{
-    if (is_pocl(rig->platform) && !getenv("CLD3D_NO_QUIRKS")) {
-        CHECK_INT(run_again("a barrier behind one that fails", "CLD3D_NO_QUIRKS", "pocl-events"), 2);
-        return;
-    }
-    cl_context plain = plain_context(rig);
-    CHECK_INT(second_barrier(rig, rig->context), second_barrier(rig, plain));
-    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
-}
-
 /* A command that blocks its thread holds the queue as well, before the driver has taken it. */
 struct blocked {
     cl_command_queue queue;
@@ -532,19 +289,9 @@ SHARING_CASE(beside_a_blocked_thread, 0)
 }
 
 static const struct tap_test tests[] = {
-    SHARING_TESTS("an event of a queue that is held since: complete", complete_event),
-    SHARING_TESTS("an event of a queue that is held since: running", running_event),
-    SHARING_TESTS("an event beside a held one in an out-of-order queue", beside_in_any_order),
     SHARING_TESTS("commands that the driver refuses", refused_commands),
-    SHARING_TESTS("one of two user events fails", one_of_two_fails),
-    SHARING_TESTS("one of two user events fails after the release", one_of_two_fails_later),
-    SHARING_TESTS("held through two queues", through_queues),
-    SHARING_TESTS("held behind a command without event", behind_without_event),
-    SHARING_TESTS("held behind a command without event, by clEnqueueMarker", behind_by_an_old_marker),
-    SHARING_TESTS("held behind a barrier in an out-of-order queue", behind_a_barrier),
     SHARING_TESTS("held behind each command", behind_each_command),
     SHARING_TESTS("held behind each command on shared virtual memory", behind_each_svm_command),
-    SHARING_TESTS("a barrier behind one that fails", two_barriers),
     SHARING_TESTS("a release beside a blocked thread", beside_a_blocked_thread),
 };
 

@@ -4,16 +4,14 @@
 #define _DEFAULT_SOURCE /* mkstemps */
 #include "../src/companion/channel.h"
 #include "answer.h"
-#include "flushes.h"
+#include "below.h"
 #include "tap.h"
 
 #include <CL/cl_layer.h>
 #include <dlfcn.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 typedef cl_int(CL_API_CALL *init_with_properties)(cl_uint, const cl_icd_dispatch *, cl_uint *, const cl_icd_dispatch **,
@@ -306,17 +304,6 @@ static void two_loaders(void)
     close_layer(&layer);
 }
 
-static void *open_loader(const cl_icd_dispatch **table)
-{
-    void *loader = dlopen(getenv("CLD3D_TEST_FLUSHES"), RTLD_NOW | RTLD_LOCAL), *symbol = NULL;
-    pfn_clInitLayer init;
-    cl_uint entries = 0;
-    if (CHECK(loader != NULL))
-        symbol = dlsym(loader, "clInitLayer");
-    memcpy(&init, &symbol, sizeof(init));
-    return CHECK(symbol != NULL) && init(ENTRIES, &target, &entries, table) == CL_SUCCESS ? loader : NULL;
-}
-
 static bool is_loaded(const char *path)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
@@ -325,21 +312,32 @@ static bool is_loaded(const char *path)
     return library != NULL;
 }
 
+static void *open_loader(const cl_icd_dispatch **table)
+{
+    void *loader = dlopen(getenv("CLD3D_TEST_BELOW"), RTLD_NOW | RTLD_LOCAL), *symbol = NULL;
+    pfn_clInitLayer init;
+    cl_uint entries = 0;
+    if (CHECK(loader != NULL))
+        symbol = dlsym(loader, "clInitLayer");
+    memcpy(&init, &symbol, sizeof(init));
+    return CHECK(symbol != NULL) && init(ENTRIES, &target, &entries, table) == CL_SUCCESS ? loader : NULL;
+}
+
 /* The first loader is in a library that the program unloads, and its functions are still those below the second one's. */
 static void first_loader_goes(void)
 {
     struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
     const cl_icd_dispatch *first = NULL, *table = NULL;
     cl_command_queue queue = (cl_command_queue)&a_device;
-    cl_uint entries = 0, flushes = 1;
+    cl_uint entries = 0, launches = 1;
     void *loader = open_loader(&first);
     if (loader && open_layer(&layer) && CHECK_INT(layer.init(ENTRIES, first, &entries, &table), CL_SUCCESS)) {
         dlclose(loader);
         CHECK_INT(layer.init(ENTRIES, &target, &entries, &table), CL_SUCCESS);
-        if (CHECK(is_loaded(getenv("CLD3D_TEST_FLUSHES")))) {
-            CHECK_INT(table->clGetCommandQueueInfo(queue, FLUSHES_OF_QUEUE, sizeof(flushes), &flushes, NULL),
+        if (CHECK(is_loaded(getenv("CLD3D_TEST_BELOW")))) {
+            CHECK_INT(table->clGetCommandQueueInfo(queue, BELOW_LAUNCHES, sizeof(launches), &launches, NULL),
                       CL_SUCCESS);
-            CHECK_INT(flushes, 0);
+            CHECK_INT(launches, 0);
             works(table);
         }
     }
@@ -407,163 +405,6 @@ static void companion(void)
         dlclose(ntdll);
 }
 
-/* ---- a thread that Wine ends in a wait of the driver's ---- */
-
-static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool waits, over;
-    int thread; /* the one that waits */
-    atomic_bool reached, went_on;
-} wait = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
-static cl_int wait_as_drivers_do(void)
-{
-    pthread_mutex_lock(&wait.lock);
-    wait.waits = true;
-    wait.thread = (int)syscall(SYS_gettid);
-    pthread_cond_broadcast(&wait.changed);
-    while (!wait.over)
-        pthread_cond_wait(&wait.changed, &wait.lock);
-    pthread_mutex_unlock(&wait.lock);
-    return CL_SUCCESS;
-}
-
-static cl_int CL_API_CALL wait_for_events(cl_uint count, const cl_event *events)
-{
-    (void)count, (void)events;
-    return wait_as_drivers_do();
-}
-
-static cl_int CL_API_CALL finish(cl_command_queue queue)
-{
-    (void)queue;
-    return wait_as_drivers_do();
-}
-
-static void end_thread(int number, siginfo_t *info, void *now)
-{
-    (void)number, (void)info, (void)now;
-    pthread_exit(NULL);
-}
-
-static void note_reached(int number)
-{
-    (void)number;
-    atomic_store(&wait.reached, true);
-}
-
-static void *wait_and_go_on(void *data)
-{
-    const cl_icd_dispatch *table = data;
-    cl_event event = (cl_event)&a_device;
-    if (table->clWaitForEvents)
-        table->clWaitForEvents(1, &event);
-    else
-        table->clFinish(NULL);
-    atomic_store(&wait.went_on, true);
-    return NULL;
-}
-
-static bool sleeps(int thread)
-{
-    char path[64], state = 0;
-    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", thread);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return false;
-    const bool is_read = fscanf(file, "%*d (%*[^)]) %c", &state) == 1;
-    fclose(file);
-    return is_read && state == 'S';
-}
-
-/* Signals of one thread are taken together, so the first has come when the second has. Before the thread sleeps it has given the
- * mutex back, but does not wait yet. */
-static void end_while_it_waits(pthread_t thread)
-{
-    pthread_mutex_lock(&wait.lock);
-    while (!wait.waits)
-        pthread_cond_wait(&wait.changed, &wait.lock);
-    pthread_mutex_unlock(&wait.lock);
-    while (!sleeps(wait.thread))
-        usleep(1000);
-    CHECK_INT(pthread_kill(thread, SIGQUIT), 0);
-    CHECK_INT(pthread_kill(thread, SIGUSR1), 0);
-    while (!atomic_load(&wait.reached))
-        usleep(1000);
-    pthread_mutex_lock(&wait.lock);
-    wait.over = true;
-    pthread_cond_broadcast(&wait.changed);
-    pthread_mutex_unlock(&wait.lock);
-}
-
-static void end_in(const cl_icd_dispatch *table)
-{
-    pthread_t thread;
-    wait.waits = wait.over = false;
-    atomic_store(&wait.reached, false);
-    atomic_store(&wait.went_on, false);
-    if (!CHECK_INT(pthread_create(&thread, NULL, wait_and_go_on, (void *)table), 0))
-        return;
-    end_while_it_waits(thread);
-    pthread_join(thread, NULL);
-    CHECK(!atomic_load(&wait.went_on));
-}
-
-static void *exit_thread(void *data)
-{
-    pthread_exit(data);
-}
-
-/* glibc loads a library when a thread exits so for the first time, which no handler may do. */
-static void look_like_wine(void)
-{
-    pthread_t first;
-    if (CHECK_INT(pthread_create(&first, NULL, exit_thread, NULL), 0))
-        pthread_join(first, NULL);
-    struct sigaction quit = {.sa_flags = SA_SIGINFO}, user = {.sa_flags = SA_RESTART};
-    quit.sa_sigaction = end_thread;
-    user.sa_handler = note_reached;
-    CHECK_INT(sigaction(SIGQUIT, &quit, NULL), 0);
-    CHECK_INT(sigaction(SIGUSR1, &user, NULL), 0);
-}
-
-/* ThreadSanitizer holds signals back, and takes no thread's exit in a handler. */
-#ifdef __SANITIZE_THREAD__
-enum { TAKES_SIGNALS = 0 };
-#else
-enum { TAKES_SIGNALS = 1 };
-#endif
-
-/* It ends with the wait, and not some time after. */
-static void ended_in_a_wait(void)
-{
-    struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
-    const cl_icd_dispatch *table = NULL;
-    cl_icd_dispatch below = target, one = {0};
-    cl_uint entries = 0;
-    if (!TAKES_SIGNALS) {
-        SKIP("under ThreadSanitizer");
-        return;
-    }
-    below.clWaitForEvents = wait_for_events;
-    below.clFinish = finish;
-    void *ntdll = dlopen(getenv("CLD3D_TEST_NTDLL"), RTLD_NOW);
-    look_like_wine();
-    if (CHECK(ntdll != NULL) && open_layer(&layer) &&
-        CHECK_INT(layer.init(ENTRIES, &below, &entries, &table), CL_SUCCESS)) {
-        one.clWaitForEvents = table->clWaitForEvents;
-        end_in(&one);
-        one = (cl_icd_dispatch){.clFinish = table->clFinish};
-        end_in(&one);
-    }
-    signal(SIGQUIT, SIG_DFL);
-    signal(SIGUSR1, SIG_DFL);
-    close_layer(&layer);
-    if (ntdll)
-        dlclose(ntdll);
-}
-
 static const struct tap_test tests[] = {
     {"what the layer says of itself", information},
     {"the old way", old_way},
@@ -574,7 +415,6 @@ static const struct tap_test tests[] = {
     {"the first of two loaders is unloaded", first_loader_goes},
     {"platforms are counted, but the call fails", platforms_fail},
     {"the companion of a host that lacks functions", companion},
-    {"a thread that Wine ends in a wait of the driver's", ended_in_a_wait},
 };
 
 TAP_MAIN(tests)

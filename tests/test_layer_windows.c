@@ -359,21 +359,6 @@ static void no_platforms(void)
     layer_over_nothing("no platforms");
 }
 
-static void no_driver_layer_twice(void)
-{
-    struct copy one, other, loader;
-    if (open_layer(&one, "layer-one") && open_layer(&other, "layer-other") &&
-        open_loader_without(&loader, "no driver", "loader")) {
-        used_without_driver(&loader, 2);
-        CHECK_INT((ask(&one, "passes") != NULL) + (ask(&other, "passes") != NULL), 1);
-        CHECK_INT(has_wines(&one) + has_wines(&other), 1);
-        close_copy(&loader);
-        close_copy(&other);
-    }
-    SetEnvironmentVariableA("SMALL_LOADER_BELOW", NULL);
-    close_copy(&one);
-}
-
 static void no_driver_drop_in_above(void)
 {
     struct copy drop_in, layer, loader;
@@ -387,23 +372,6 @@ static void no_driver_drop_in_above(void)
         SetEnvironmentVariableA("CLD3D_NEXT", NULL);
         close_copy(&drop_in);
         close_copy(&loader);
-    }
-    SetEnvironmentVariableA("SMALL_LOADER_BELOW", NULL);
-    close_copy(&layer);
-}
-
-/* Two libraries of a program may have a loader inside: both initialise the layer, which is loaded once. */
-static void no_driver_two_loaders(void)
-{
-    struct copy layer, one, other;
-    if (open_layer(&layer, "layer") && open_loader_without(&one, "no driver", "loader-one")) {
-        used_without_driver(&one, 1);
-        if (open_loader_without(&other, "no driver", "loader-other")) {
-            used_without_driver(&other, 1);
-            used_without_driver(&one, 1);
-            close_copy(&other);
-        }
-        close_copy(&one);
     }
     SetEnvironmentVariableA("SMALL_LOADER_BELOW", NULL);
     close_copy(&layer);
@@ -438,9 +406,7 @@ static const struct tap_test tests[] = {
     {"who passes on says so", says_so},
     {"a loader that finds no driver", no_driver},
     {"a loader that has no platforms", no_platforms},
-    {"a loader without a driver, the layer twice", no_driver_layer_twice},
     {"a loader without a driver, the drop-in above", no_driver_drop_in_above},
-    {"two loaders without a driver", no_driver_two_loaders},
 };
 
 TAP_MAIN(tests)

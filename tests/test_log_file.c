@@ -1,4 +1,4 @@
-/* Where messages go, and texts of the environment that are not of the machine's own code page. */
+/* Where messages go. */
 #include "log.h"
 #include "os/os.h"
 #include "tap.h"
@@ -83,49 +83,6 @@ static void to_no_file(void)
     CHECK_STR(text, line);
 }
 
-#ifdef _WIN32
-/* Letters of several alphabets: no code page but UTF-8 has all of them. */
-static void foreign_letters(void)
-{
-    wchar_t wide[64];
-    char name[128], text[256] = "";
-    swprintf(wide, sizeof(wide) / sizeof(wide[0]), L"cld3d-%d-\x0416\x65e5\x00fc.log", _getpid());
-    SetEnvironmentVariableW(L"CLD3D_LOG_FILE", wide);
-    CHECK(os_setting("CLD3D_LOG_FILE", name, sizeof(name)));
-    standard_errors(name, text, sizeof(text));
-    CHECK_STR(text, "");
-    FILE *file = _wfopen(wide, L"rb");
-    if (CHECK(file != NULL))
-        fclose(file);
-    _wunlink(wide);
-    SetEnvironmentVariableW(L"CLD3D_LOG_FILE", NULL);
-}
-
-/* A copy of a small library in a folder of such a name. */
-static void library_in_a_foreign_folder(void)
-{
-    wchar_t system[MAX_PATH], folder[64], copy[128];
-    char path[256], why[128] = "";
-    GetSystemDirectoryW(system, MAX_PATH - 16);
-    wcscat(system, L"\\version.dll");
-    swprintf(folder, sizeof(folder) / sizeof(folder[0]), L"cld3d-%d-\x0416\x65e5", _getpid());
-    swprintf(copy, sizeof(copy) / sizeof(copy[0]), L"%ls\\cld3d-copy.dll", folder);
-    if (!CHECK(CreateDirectoryW(folder, NULL) && CopyFileW(system, copy, FALSE)))
-        return;
-    wchar_t whole[MAX_PATH];
-    GetFullPathNameW(copy, MAX_PATH, whole, NULL);
-    SetEnvironmentVariableW(L"CLD3D_NEXT", whole);
-    CHECK(os_setting("CLD3D_NEXT", path, sizeof(path)));
-    void *library = os_library_open(path, why, sizeof(why));
-    CHECK_STR(why, "");
-    CHECK(library != NULL);
-    os_library_close(library);
-    CHECK(DeleteFileW(copy));
-    CHECK(RemoveDirectoryW(folder));
-    SetEnvironmentVariableW(L"CLD3D_NEXT", NULL);
-}
-#endif
-
 static void set_variable(const char *variable, const char *value)
 {
 #ifdef _WIN32
@@ -138,18 +95,6 @@ static void set_variable(const char *variable, const char *value)
 static void set_test_variable(const char *value)
 {
     set_variable("CLD3D_TEST", value);
-}
-
-static void texts_that_do_not_fit(void)
-{
-    char value[8];
-    set_test_variable("1234567");
-    CHECK(os_setting("CLD3D_TEST", value, sizeof(value)));
-    CHECK_STR(value, "1234567");
-    CHECK(!os_setting("CLD3D_TEST", value, sizeof(value) - 1));
-    CHECK_STR(value, "");
-    CHECK(!os_setting("CLD3D_TEST_NONE", value, sizeof(value)));
-    CHECK_STR(value, "");
 }
 
 static void empty_text(void)
@@ -188,12 +133,7 @@ static const struct tap_test tests[] = {
     {"messages go to the standard error stream", to_the_standard_errors},
     {"messages go to a file", to_a_file},
     {"messages for a file that can't be written go to the standard error stream", to_no_file},
-#ifdef _WIN32
-    {"a file with letters of other alphabets", foreign_letters},
-    {"a library in a folder with letters of other alphabets", library_in_a_foreign_folder},
-#endif
     {"a message that is longer than a line", long_messages},
-    {"settings that do not fit are none", texts_that_do_not_fit},
     {"an empty setting is none", empty_text},
 };
 

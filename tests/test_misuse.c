@@ -138,26 +138,6 @@ SHARING_CASE(unmaps_refused, 0)
     unmap_refused(rig, DXGI_FORMAT_R8_UNORM);
 }
 
-/* Another queue of the context makes no difference, in either direction. */
-SHARING_CASE(another_queue, 0)
-{
-    struct scene scene;
-    cl_command_queue own = rig->queue, second = make_queue(rig, rig->context, 0);
-    if (scene_open(rig, &scene)) {
-        cl_mem object = scene.shared[KIND_BUFFER].object;
-        rig->queue = second;
-        all_refused(&scene, object, KIND_BUFFER);
-        CHECK_INT(rig->acquire(own, 1, &object, 0, NULL, NULL), CL_SUCCESS);
-        queue_wait(own);
-        all_work(&scene, object, KIND_BUFFER);
-        CHECK_INT(rig->release(own, 1, &object, 0, NULL, NULL), CL_SUCCESS);
-        all_refused(&scene, object, KIND_BUFFER);
-        rig->queue = own;
-        scene_close(&scene);
-    }
-    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
-}
-
 /* ---- what is made of a shared buffer ---- */
 
 static cl_mem part_of(cl_mem buffer, size_t origin, size_t size)
@@ -351,36 +331,6 @@ SHARING_CASE(kernel_arguments, 0)
         CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
     }
     scene_close(&scene);
-}
-
-/* Each of several arguments counts, and the same object may stand twice. */
-SHARING_CASE(kernel_two_arguments, 0)
-{
-    struct shared a, b;
-    cl_kernel kernel = rig_kernel(rig, kernel_source, "buffers");
-    if (!kernel)
-        return;
-    if (shared_open(rig, KIND_BUFFER, 1, &a)) {
-        if (shared_open(rig, KIND_BUFFER, 2, &b)) {
-            set_number(kernel, 1);
-            set_mem(kernel, 0, a.object);
-            set_mem(kernel, 1, b.object);
-            launch_refused(rig, kernel);
-            CHECK_INT(acquire_one(rig, a.object), CL_SUCCESS);
-            launch_refused(rig, kernel);
-            CHECK_INT(acquire_one(rig, b.object), CL_SUCCESS);
-            launch_works(rig, kernel);
-            CHECK_INT(release_one(rig, a.object), CL_SUCCESS);
-            launch_refused(rig, kernel);
-            set_mem(kernel, 0, b.object);
-            launch_works(rig, kernel);
-            CHECK_INT(release_one(rig, b.object), CL_SUCCESS);
-            launch_refused(rig, kernel);
-            shared_close(&b);
-        }
-        shared_close(&a);
-    }
-    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
 }
 
 /* Arguments that are no objects: a number of the size of a handle, NULL in both ways, a failed call. */
@@ -609,13 +559,11 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("source and destination", both_sides),
     SHARING_TESTS("mapped over a release", map_over_a_release),
     SHARING_TESTS("an unmap that is refused", unmaps_refused),
-    SHARING_TESTS("another queue", another_queue),
     SHARING_TESTS("sub-buffers", sub_buffers),
     SHARING_TESTS("plain objects", plain_objects),
     SHARING_TESTS("images of buffers", images_of_buffers),
     SHARING_TESTS("images of sub-buffers", images_of_sub_buffers),
     SHARING_TESTS("kernels: arguments of each kind", kernel_arguments),
-    SHARING_TESTS("kernels: two arguments", kernel_two_arguments),
     SHARING_TESTS("kernels: arguments that are no objects", kernel_other_arguments),
     SHARING_TESTS("kernels: sub-buffers", kernel_children),
     SHARING_TESTS("kernels: their lifetimes", kernel_lifetimes),

@@ -755,48 +755,6 @@ POOL_CASE(together)
 #endif
 }
 
-/* ---- what objects keep that are not acquired ---- */
-
-#ifndef _WIN32
-/* The slices are acquired together, so many at a time, and all planes written. Returns how many staging copies were made. */
-static unsigned write_slices(struct pool *pool, int at_a_time, unsigned seed)
-{
-    const struct rig *rig = pool->rig;
-    const unsigned before = fake_d3d_calls("CreateTexture2D");
-    const cl_uint count = (cl_uint)at_a_time * PLANE_COUNT;
-    for (int first = 0; first < SLICE_COUNT; first += at_a_time) {
-        CHECK_INT(rig->acquire(rig->queue, count, pool->objects[first], 0, NULL, NULL), CL_SUCCESS);
-        for (int i = 0; i < (int)count; i++) {
-            const int slice = first + i / PLANE_COUNT, plane = i % PLANE_COUNT;
-            cl_plane_has(rig->queue, pool, pool->objects[slice][plane], slice, plane, pool->seeds[slice][plane]);
-            cl_write_plane(rig->queue, pool, pool->objects[slice][plane], slice, plane,
-                           seed + (unsigned)(slice * PLANE_COUNT + plane));
-        }
-        CHECK_INT(rig->release(rig->queue, count, pool->objects[first], 0, NULL, NULL), CL_SUCCESS);
-    }
-    return fake_d3d_calls("CreateTexture2D") - before;
-}
-#endif
-
-/* There are as many staging copies as objects were acquired at once, and none is made again. */
-POOL_CASE(staging_copies)
-{
-#ifndef _WIN32
-    static const int at_a_time[] = {1, 1, 2, 1, SLICE_COUNT, 1, SLICE_COUNT};
-    unsigned made = 0;
-    if (skip_without_staging())
-        return;
-    for (unsigned i = 0; i < COUNT(at_a_time); i++) {
-        made += write_slices(pool, at_a_time[i], 4000u + 50u * i);
-        CHECK_INT(made, PLANE_COUNT * (i < 2 ? 1 : i < 4 ? 2 : SLICE_COUNT));
-        CHECK(d3d_is_right(pool));
-    }
-#else
-    (void)pool;
-    SKIP("counts calls of the fake Direct3D");
-#endif
-}
-
 /* Each context has an object of each plane: that is no duplicate. */
 POOL_CASE(two_contexts)
 {
@@ -1003,7 +961,6 @@ static const struct tap_test tests[] = {
     PLANAR_TESTS("planes acquired and released in every order", interleaved),
     PLANAR_TESTS("Direct3D writes other slices meanwhile", other_slices),
     PLANAR_TESTS("both planes released by one command", together),
-    PLANAR_TESTS("as many staging copies as planes are acquired at once", staging_copies),
     PLANAR_TESTS("two contexts with objects of one texture", two_contexts),
     PLANAR_TESTS("planes released behind events", behind_events),
     PLANAR_TESTS("eight threads with a plane each", threads),

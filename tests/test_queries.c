@@ -508,23 +508,6 @@ SHARING_CASE(built_once, 0)
     }
 }
 
-/* The driver's codes. */
-SHARING_CASE(no_program, 0)
-{
-    const char *source = "kernel void k(void) {}";
-    char found[64] = "?";
-    cl_int status;
-    CHECK_INT(clBuildProgram(NULL, 1, &rig->cl_device, "", NULL, NULL), CL_INVALID_PROGRAM);
-    CHECK_INT(clGetProgramBuildInfo(NULL, rig->cl_device, CL_PROGRAM_BUILD_OPTIONS, sizeof(found), found, NULL),
-              CL_INVALID_PROGRAM);
-    cl_program program = clCreateProgramWithSource(rig->context, 1, &source, NULL, &status);
-    CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, "", NULL, NULL), CL_SUCCESS);
-    CHECK_INT(clGetProgramBuildInfo(program, NULL, CL_PROGRAM_BUILD_OPTIONS, sizeof(found), found, NULL),
-              CL_INVALID_DEVICE);
-    CHECK_STR(found, "?");
-    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
-}
-
 static const struct tap_test tests[] = {
     SHARING_TESTS("objects: resource and subresource", object_queries),
     SHARING_TESTS("objects: the subresource as it was given", subresource_queries),
@@ -535,7 +518,6 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("programs: kernels tell what they read, options are as given", kernels_tell_their_access),
     SHARING_TESTS("programs: only those of a context with interop are built for it", programs_know_interop),
     SHARING_TESTS("programs: the callback of a build comes once", built_once),
-    SHARING_TESTS("programs: none, or of no device", no_program),
     {"extensions: strings and their sizes", extension_strings},
 #ifndef _WIN32
     {"all platforms: extension strings", extension_strings_again},

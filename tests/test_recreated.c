@@ -355,44 +355,7 @@ SHARING_CASE(kept_ones_make_way, 0)
 }
 #endif
 
-#ifndef _WIN32
-/* The driver's memory is short where an object is created: what the context keeps for other objects makes way. */
-SHARING_CASE(kept_ones_make_way_below, 0)
-{
-    struct shared kept, fresh;
-    cl_int status = 1;
-    if (!getenv("CLD3D_TEST_BELOW_HERE")) {
-        SKIP("a part of the case for memory of the driver");
-        return;
-    }
-    if (!shared_open(rig, KIND_BUFFER, 1, &kept) || !shared_resource(rig, KIND_BUFFER, 2, &fresh))
-        return;
-    CHECK(round_trip(rig, &kept, 1, 2));
-    shared_close(&kept);
-    order_below(rig->queue, BELOW_FAIL_BUFFER, 1);
-    fresh.object = kind_create(rig, rig->context, CL_MEM_READ_WRITE, KIND_BUFFER, fresh.resource, 0, &status);
-    if (CHECK_INT(status, CL_SUCCESS))
-        CHECK(round_trip(rig, &fresh, 2, 3));
-    order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
-    shared_close(&fresh);
-}
-
-static void memory_of_driver(void)
-{
-    if (!takes_layers("CLD3D_TEST_BELOW"))
-        return;
-    test_setenv("CLD3D_TEST_BELOW_HERE", "1");
-    test_setenv("CLD3D_TRANSPORT", "host");
-    CHECK_INT(run_over("CLD3D_TEST_BELOW", "memory of the driver is short"), 2);
-    test_setenv("CLD3D_TRANSPORT", NULL);
-    test_setenv("CLD3D_TEST_BELOW_HERE", NULL);
-}
-#endif
-
 static const struct tap_test tests[] = {
-#ifndef _WIN32
-    {"memory of the driver", memory_of_driver},
-#endif
     SHARING_TESTS("two resources of one shape take turns", alternating),
     SHARING_TESTS("objects in their thousands leave no file descriptor", files),
     SHARING_TESTS("one staging copy for all objects of a shape", one_staging_copy),
@@ -406,7 +369,6 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("Direct3D fails", failed_ones),
     SHARING_TESTS("Direct3D has failed once", failed_ones_share),
     SHARING_TESTS("memory is short", kept_ones_make_way),
-    SHARING_TESTS("memory of the driver is short", kept_ones_make_way_below),
 #endif
 };
 

@@ -1,15 +1,12 @@
 /* What the rows beside a mapped surface need: memory that is aligned or pinned, and threads that copy them. The OpenCL below is this
  * program's. */
-#define _GNU_SOURCE
 #include "emulate/emulate.h"
 #include "os/os.h"
 #include "tap.h"
-#include "transport/aligned.h"
 #include "transport/parallel.h"
 #include "transport/pinned.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -38,7 +35,6 @@ static struct pinning_driver {
     const char *fails; /* a function, or NULL */
     cl_int ended;      /* the status of the command that maps */
     int queues, buffers, maps, events, asked;
-    int short_unmaps; /* unmaps that fail from now on */
 } driver;
 
 static char handles[4], mapped[1];
@@ -133,10 +129,6 @@ static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem memory, void *at,
 {
     (void)queue, (void)memory, (void)wait_count, (void)wait, (void)event;
     CHECK(at == mapped);
-    if (driver.short_unmaps > 0) {
-        driver.short_unmaps--;
-        return CL_OUT_OF_RESOURCES;
-    }
     driver.maps--;
     return CL_SUCCESS;
 }
@@ -202,7 +194,6 @@ static void pinned_lives(void)
     struct aligned_memory one = pinned_memory_make(&pinning, 100), two = pinned_memory_make(&pinning, 200);
     CHECK(one.bytes == mapped && two.bytes == mapped);
     driver_holds(2, 3);
-    driver.short_unmaps = 2;
     aligned_memory_free(&one);
     CHECK(one.bytes == NULL && one.allocation == NULL);
     driver_holds(1, 2);
@@ -256,54 +247,25 @@ static void pinned_limit(void)
     driver_holds(0, 0);
 }
 
-/* Nothing is left, and the driver is not asked again. What it gave before remains. */
+/* Nothing is left, and the driver is not asked again. */
 static void pinned_refused(void)
 {
     static const char *const functions[] = {"clCreateCommandQueue", "clCreateBuffer", "clEnqueueMapBuffer",
-                                            "clWaitForEvents",      "clGetEventInfo", "a failed command",
-                                            "clRetainCommandQueue"};
-    enum { FAILED = 5, AGAIN = 6 };
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+                                            "clWaitForEvents",      "clGetEventInfo", "a failed command"};
+    enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]) };
+    for (int i = 0; i < FUNCTIONS; i++) {
         struct pinning pinning;
-        const bool again = i == AGAIN; /* of the queue that the first memory brought */
-        driver_open(CL_FALSE, again ? NULL : functions[i], &pinning);
-        struct aligned_memory first =
-            again ? pinned_memory_make(&pinning, 100) : (struct aligned_memory){NULL, NULL, NULL};
-        driver.fails = functions[i];
-        driver.ended = i == FAILED ? CL_OUT_OF_RESOURCES : CL_COMPLETE;
+        driver_open(CL_FALSE, functions[i], &pinning);
+        driver.ended = i == FUNCTIONS - 1 ? CL_OUT_OF_RESOURCES : CL_COMPLETE;
         CHECK(pinned_memory_make(&pinning, 100).bytes == NULL);
-        driver_holds(again, again);
-        driver.fails = NULL;
+        driver_holds(0, 0);
         driver.asked = 0;
         CHECK(pinned_memory_make(&pinning, 100).bytes == NULL);
         CHECK_INT(driver.asked, 0);
-        aligned_memory_free(&first);
-        driver_holds(0, 0);
     }
 }
 
 /* ---- threads ---- */
-
-static void *note_thread(void *id)
-{
-    *(unsigned long *)id = os_thread_id();
-    CHECK(os_thread_lives(*(unsigned long *)id));
-    return NULL;
-}
-
-static void ended_threads(void)
-{
-    pthread_t thread;
-    unsigned long id = 0;
-    CHECK(os_thread_lives(os_thread_id()));
-    if (!CHECK_INT(pthread_create(&thread, NULL, note_thread, &id), 0))
-        return;
-    CHECK_INT(pthread_join(thread, NULL), 0);
-    CHECK(id != os_thread_id());
-    for (int i = 0; i < 1000 && os_thread_lives(id); i++)
-        os_sleep_shortly(); /* until the system has ended it */
-    CHECK(!os_thread_lives(id));
-}
 
 /* ---- parts of a job ---- */
 
@@ -355,74 +317,13 @@ static void parts_each_once(void)
 
 static void parts_on_helpers(void)
 {
-    parallel_processors = 1;
+    parallel_processors = 3;
     CHECK_INT(run_parts(PARTS, slow_part), 0);
-    for (parallel_processors = 2; parallel_processors <= 16; parallel_processors++) {
+    for (parallel_processors = 4; parallel_processors <= 16; parallel_processors++) {
         CHECK_INT(run_parts(1, slow_part), 0);
         const unsigned elsewhere = run_parts(PARTS, slow_part);
         CHECK(elsewhere > 0 && elsewhere < PARTS);
     }
-}
-
-struct placed_job {
-    uintptr_t thread;
-    atomic_uint on[64]; /* parts on helpers, by processor */
-};
-
-static void long_part(void *data, unsigned index)
-{
-    struct placed_job *placed = data;
-    (void)index;
-    const unsigned long long end = os_nanoseconds() + 100 * 1000;
-    if (os_thread() != placed->thread)
-        atomic_fetch_add(&placed->on[os_processor() % 64], 1);
-    while (os_nanoseconds() < end)
-        continue;
-}
-
-static void *be_busy(void *over)
-{
-    while (!atomic_load((atomic_bool *)over))
-        continue;
-    return NULL;
-}
-
-/* The caller stays on one processor. */
-static void *call_beside_busy(void *unused)
-{
-    cpu_set_t own;
-    const unsigned processor = os_processor() % 64;
-    CPU_ZERO(&own);
-    CPU_SET(processor, &own);
-    if (!CHECK_INT(sched_setaffinity(0, sizeof(own), &own), 0))
-        return unused;
-    for (int turn = 0; turn < 200; turn++) {
-        struct placed_job placed = {.thread = os_thread()};
-        parallel_run(8, long_part, &placed);
-        CHECK_INT(placed.on[processor], 0);
-    }
-    return unused;
-}
-
-/* Where other threads keep the processors busy, a helper is woken where the caller runs, and would only take turns with it. */
-static void parts_beside_busy_threads(void)
-{
-    enum { BUSY_MOST = 63 };
-    const unsigned others = os_processors() - 1;
-    pthread_t busy[BUSY_MOST], caller;
-    atomic_bool over = false;
-    if (others == 0 || others > BUSY_MOST) {
-        SKIP("needs two processors, and not very many");
-        return;
-    }
-    parallel_processors = 2;
-    for (unsigned i = 0; i < others; i++)
-        CHECK_INT(pthread_create(&busy[i], NULL, be_busy, &over), 0);
-    CHECK_INT(pthread_create(&caller, NULL, call_beside_busy, NULL), 0);
-    pthread_join(caller, NULL);
-    atomic_store(&over, true);
-    for (unsigned i = 0; i < others; i++)
-        pthread_join(busy[i], NULL);
 }
 
 static void *run_many(void *unused)
@@ -444,11 +345,9 @@ static void parts_of_threads(void)
 }
 
 static const struct tap_test tests[] = {
-    {"threads that have ended", ended_threads},
     {"memory that begins where it has to", aligned_memory},
     {"each part of a job runs once", parts_each_once},
     {"helpers run parts where there are processors for them", parts_on_helpers},
-    {"helpers beside busy threads run on other processors than the caller", parts_beside_busy_threads},
     {"jobs of several threads at the same time", parts_of_threads},
     {"pinned memory: it is mapped until it is freed, also after its context", pinned_lives},
     {"pinned memory: none for devices in the host's memory, or of which nothing is known", pinned_not},

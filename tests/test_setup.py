@@ -98,15 +98,6 @@ def round_trip(place):
     in_and_out(place)
 
 
-def without_section(place):
-    def change(text):
-        blocks = [block for block in text.split("\n\n") if not block.startswith(SECTION)]
-        return "\n\n".join(blocks)
-    place.edit_registry(change)
-    need(SECTION not in place.registry.read_text(errors="surrogateescape"), "the section is still there")
-    in_and_out(place)
-
-
 def other_override(place):
     def change(text):
         blocks = text.split("\n\n")
@@ -145,37 +136,6 @@ def the_users_own_override(place):
     need('"opencl"="native,builtin"' in place.registry.read_text(errors="surrogateescape"), "it is gone")
 
 
-def override_in_capitals(place):
-    """Wine's names are the same in capitals; it would take the first."""
-    put_section(place, '"OpenCL"="builtin"', '"*OPENCL"="disabled"', section=SECTION.lower())
-    before = place.registry.read_text(errors="surrogateescape")
-    place.setup("install")
-    text = place.registry.read_text(errors="surrogateescape")
-    need('"OpenCL"=' not in text and '"*OPENCL"=' not in text and text.count("native,builtin") == 2, "another override is left")
-    need(SECTION not in text, "there are two sections")
-    place.edit_registry(lambda text: text.replace('"opencl"="native,builtin"', '"OpenCL"="builtin"\n"opencl"="native,builtin"'))
-    need("override: not set" in place.setup("status", status=1), "status with another override")
-    place.setup("install")
-    need('"OpenCL"=' not in place.registry.read_text(errors="surrogateescape"), "the later override is left")
-    place.setup("uninstall")
-    need(sorted(place.registry.read_text(errors="surrogateescape").split("\n"))
-         == sorted(before.replace('\n"*OPENCL"="disabled"', "").split("\n")), "the later override did not come back")
-
-
-def section_that_others_use_too(place):
-    """A section that install has made stays if it has something else too."""
-    without = lambda text: "\n\n".join(block for block in text.split("\n\n") if not block.startswith(SECTION))
-    place.edit_registry(without)
-    before = place.registry.read_text(errors="surrogateescape")
-    place.setup("install")
-    place.edit_registry(lambda text: text.replace('"opencl"="native,builtin"', '"*d3d11"="native"\n"opencl"="native,builtin"'))
-    place.setup("uninstall")
-    text = place.registry.read_text(errors="surrogateescape")
-    need(re.search(re.escape(SECTION) + r'[^\n]*\n(#time=[^\n]*\n)?"\*d3d11"="native"\n', text), "the other override has no section")
-    need("opencl" not in text.split(SECTION)[1].split("\n\n")[0], "the override is left")
-    need(without(text).rstrip("\n") == before.rstrip("\n"), "another section was changed")
-
-
 def another_vendors_library(place):
     """It finds no driver under Wine: cld3d needs Wine's own below."""
     wines = place.dll.read_bytes()
@@ -195,43 +155,6 @@ def another_vendors_library(place):
     got = place.setup("uninstall")
     need("another vendor's again" in got and place.dll.read_bytes() == LOADER.read_bytes(), got)
     need(not place.below.exists(), "the folder cld3d is left")
-
-
-def link_to_a_wine_that_is_gone(place):
-    """Proton's libraries in a prefix are links into its installation."""
-    wines = place.dll.read_bytes()
-    proton = place.folder / "files/lib/wine/x86_64-windows/opencl.dll"
-    proton.parent.mkdir(parents=True)
-
-    def install_and_lose():
-        proton.write_bytes(wines)
-        place.dll.unlink(missing_ok=True)
-        place.dll.symlink_to(proton)
-        place.setup("install")
-        proton.unlink()
-
-    install_and_lose()
-    got = place.setup("install", status=1)
-    need("no opencl.dll of Wine's" in got and "neither" not in got, got)
-    got = place.setup("uninstall")
-    need("a Wine that is gone" in got and not os.path.lexists(place.dll) and not place.below.exists(), got)
-    # Another Wine has brought its own.
-    for actions in (["uninstall"], ["install", "uninstall"]):
-        install_and_lose()
-        place.dll.unlink()
-        place.dll.write_bytes(wines)
-        got = "".join(map(place.setup, actions))
-        need(not place.dll.is_symlink() and place.dll.read_bytes() == wines and "vendor" not in got, f"{actions}: {got}")
-        need(not place.below.exists(), f"the folder cld3d is left: {actions}")
-    # Kept by a version that took it for another vendor's.
-    place.setup("install")
-    (place.below / "opencl.dll.other").symlink_to(proton)
-    place.setup("uninstall")
-    need(not place.dll.is_symlink() and place.dll.read_bytes() == wines and not place.below.exists(), "a link below")
-    place.dll.unlink()
-    place.dll.symlink_to(proton)
-    got = place.setup("install", status=1)
-    need(f"run: rm {place.dll} && {place.script} uninstall" in got, got)
 
 
 def wine_without_opencl(place):
@@ -280,79 +203,6 @@ def disk_that_is_full(place):
     need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
 
 
-SHORT = """#!/bin/sh
-{tool} "$@" >{folder}/all
-code=$?
-head -c 2048 {folder}/all
-exit $code
-"""
-
-
-def awk_that_reports_no_full_disk(place):
-    """As busybox's."""
-    tool_that_reports_no_full_disk(place, "awk")
-
-
-def sed_that_reports_no_full_disk(place):
-    tool_that_reports_no_full_disk(place, "sed")
-
-
-def tool_that_reports_no_full_disk(place, name):
-    tools = place.folder / "tools"
-    tools.mkdir()
-    (tools / name).write_text(SHORT.format(tool=shutil.which(name), folder=place.folder))
-    (tools / name).chmod(0o755)
-    before = place.snapshot()
-    done = place.setup_with(tools, "install")
-    need(done.returncode == 1 and "Nothing was changed" in done.stderr, done.stdout + done.stderr)
-    need(differences(before, place.prefix) == [], f"changed: {differences(before, place.prefix)}")
-    place.setup("install")
-    once = place.registry.read_bytes()
-    done = place.setup_with(tools, "uninstall")
-    need(done.returncode == 1 and "cannot restore" in done.stderr, done.stdout + done.stderr)
-    need(place.registry.read_bytes() == once, "the registry was truncated")
-    place.setup("uninstall")
-    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
-
-
-CHMOD = """#!/bin/sh
-case $1 in --*) exit 1 ;; esac
-exec {chmod} "$@"
-"""
-
-
-def tools_of_busybox(place):
-    """Its chmod has no --reference. Without a tool nothing is begun."""
-    tools = place.folder / "tools"
-    tools.mkdir()
-    (tools / "chmod").write_text(CHMOD.format(chmod=shutil.which("chmod")))
-    (tools / "chmod").chmod(0o755)
-    before = place.snapshot()
-    for action in ("install", "uninstall"):
-        done = place.setup_with(tools, action)
-        need(done.returncode == 0, done.stdout + done.stderr)
-    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
-    done = place.setup_with(place.tools("stat"), "install")
-    need(done.returncode == 1 and "the program stat is missing" in done.stderr, done.stdout + done.stderr)
-    need(differences(before, place.prefix) == [], "something was changed")
-
-
-def library_that_is_read_only(place):
-    if os.geteuid() != 0:
-        raise Skip("only root can run it as another user")
-    data = place.dll.read_bytes()
-    place.dll.unlink()
-    place.dll.write_bytes(data)
-    place.dll.chmod(0o444)
-    for path in (place.folder, place.prefix, place.registry, place.windows.parent, place.windows, *place.windows.glob("sys*"), place.dll):
-        os.chown(path, 65534, 65534)
-    command = ["setpriv", "--reuid", "65534", "--clear-groups", place.script, "install", "--prefix", place.prefix]
-    done = subprocess.run(command, capture_output=True, text=True)
-    need(done.returncode == 0, done.stdout + done.stderr)
-    need(place.dll.stat().st_mode & 0o777 == 0o444, "the rights")
-    os.chown(place.folder, 0, 0)
-
-
 def run_that_was_killed(place):
     """What it left: Wine's library kept, ours not yet in its place, and files half written."""
     before = place.snapshot()
@@ -375,22 +225,6 @@ def files_of_the_user(place):
     place.setup("install")
     place.setup("uninstall")
     shutil.rmtree(place.below)
-    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
-
-
-def copied_by_hand_too(place):
-    """Beside Wine's own, under the name by which programs ask for it."""
-    before = place.snapshot()
-    copy = place.dll.with_name("OpenCL.dll")
-    shutil.copy(LIBRARY, copy)
-    need("is a copy of cld3d" in place.setup("status", status=1), "status")
-    place.setup("install")
-    need(not copy.exists(), "it would be taken instead of the installed one")
-    shutil.copy(LIBRARY, copy)
-    with open(copy, "ab") as file:
-        file.write(b"an earlier version")
-    need("another version" in place.setup("status"), "status of two versions")
-    place.setup("uninstall")
     need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
 
 
@@ -447,70 +281,6 @@ def two_at_a_time(place):
     need("another cld3d-setup" in place.setup("uninstall", status=1), "uninstall")
     os.close(folder)
     need(differences(before, place.prefix) == [], "something was changed")
-
-
-def remedies_of_launchers(place):
-    """Theirs is another Wine than the one in the PATH."""
-    wines = place.dll.read_bytes()
-    place.dll.unlink()
-    game, flatpak = place.folder / "game", place.folder / ".var/app/launcher"
-    game.mkdir()
-    (game / "version").write_text("9.0-203")
-    flatpak.mkdir(parents=True)
-    for prefix, says, hides in ((place.prefix, f" && WINEPREFIX={place.prefix} wineboot -u && {place.script} install", "launcher"),
-                                (game / "pfx", f" && rm -f {game}/config_info; then start the game once", "wineboot"),
-                                (flatpak / "prefix", "; then with the launcher's Wine: WINEPREFIX=", "-u &&")):
-        if prefix != place.prefix:
-            place.prefix.rename(prefix)
-        got = place.setup("install", prefix=prefix, status=1)
-        if prefix != place.prefix:
-            prefix.rename(place.prefix)
-        need(says in got and hides not in got, got)
-    bottle = place.prefix / "bottle.yml"
-    bottle.write_text("")
-    need("with the launcher's Wine" in place.setup("install", status=1), "a bottle")
-    bottle.unlink()
-    place.dll.write_bytes(wines)
-
-
-def remedies(place):
-    """They can be run as they stand."""
-    odd = place.folder / "it's here"
-    odd.mkdir()
-    got = subprocess.run([place.script, "status", "--prefix", odd.name], cwd=place.folder, capture_output=True, text=True).stderr
-    shown = subprocess.run(["sh", "-c", f"wineboot() {{ echo \"$WINEPREFIX\"; }}; {got.split('with: ')[1]}"], capture_output=True, text=True)
-    need(shown.stdout == f"{odd}\n", got + shown.stdout)
-    place.prefix.rename(odd / "pfx")
-    got = place.setup("status", prefix=odd, status=1)
-    (odd / "pfx").rename(place.prefix)
-    need("its subfolder pfx is" in got and "wineboot" not in got, got)
-    remedies_of_launchers(place)
-    if os.geteuid() != 0:
-        raise Skip("only root can run it as another user")
-    own = [place.folder, place.prefix, place.registry, *(place.windows / name for name in ("..", ".", "system32"))]
-    for path in own:
-        os.chown(path, 65534, 65534)
-    place.registry.chmod(0o444)
-    command = ["setpriv", "--reuid", "65534", "--clear-groups", place.script, "install", "--prefix", place.prefix]
-    got = subprocess.run(command, capture_output=True, text=True).stderr
-    for path in own:
-        os.chown(path, 0, 0)
-    need(f"{place.registry} cannot be written" in got and f"chmod u+w {place.registry}" in got, got)
-
-
-def arguments(place):
-    before = place.snapshot()
-    need("two actions" in place.setup("status", "install", status=1), "two actions")
-    need(differences(before, place.prefix) == [], "something was changed")
-    done = subprocess.run([place.script, "--prefix", place.prefix, "doctor"], capture_output=True, text=True,
-                          env={**place.env, "WINEPREFIX": "/nowhere"})
-    need("not-installed" in done.stdout and "/nowhere" not in done.stdout, done.stdout + done.stderr)
-    done = subprocess.run([place.script, "doctor", "--help"], capture_output=True, text=True)
-    need(done.returncode == 0 and "uninstall" in done.stdout, done.stdout + done.stderr)
-    library = place.script.parent / "x64/OpenCL.dll"
-    library.write_bytes(b"MZ\0cld3d build: version 12.3.4~rc1, channel 7\0\xff")
-    done = subprocess.run([place.script, "--version"], capture_output=True, text=True)
-    need(done.returncode == 0 and done.stdout == "cld3d 12.3.4~rc1\n", done.stdout + done.stderr)
 
 
 INSTALLED = "c:\\windows\\system32\\opencl.dll"
@@ -572,31 +342,6 @@ def beside_the_program_too(place):
     need_libraries(got, got["library"], WINES)
     need(got["library"].lower().endswith("\\program\\opencl.dll"), got)
     return copy
-
-
-def override_of_an_earlier_version(place):
-    """It set one line. What was there before it comes back all the same."""
-    put_section(place, '"abc"="native"', '"opencl"="builtin"', '"xyz"="native"')
-    before = place.registry.read_bytes()
-    place.setup("install")
-    place.edit_registry(lambda text: text.replace('"*opencl"="native,builtin"\n', ""))
-    need("override: not set" in place.setup("status", status=1), "status")
-    need("override: set" in place.setup("install"), "install")
-    place.setup("uninstall")
-    need(place.registry.read_bytes() == before, "the earlier override did not come back")
-
-
-def named_in_capitals(place):
-    """In a folder with both names a program that says OpenCL.dll gets the file that is spelt so."""
-    place.use_whole()
-    other = place.windows / "system32" / "OpenCL.dll"
-    shutil.copy(LOADER, other)
-    in_and_out(place)
-    place.setup("install")
-    need_libraries(place.ask(), INSTALLED, WINES)
-    place.wait_for_wine()
-    place.setup("uninstall")
-    need(other.read_bytes() == LOADER.read_bytes(), "the other library did not come back")
 
 
 def up_to_date(place):
@@ -837,13 +582,10 @@ def run_refuses(place):
     place.start("install", "--version")
 
 
-CASES = [round_trip, without_section, other_override, the_users_own_override, override_in_capitals, section_that_others_use_too,
-         another_vendors_library, link_to_a_wine_that_is_gone, wine_without_opencl, disk_that_is_full,
-         awk_that_reports_no_full_disk, sed_that_reports_no_full_disk, tools_of_busybox, library_that_is_read_only,
-         override_of_an_earlier_version, run_that_was_killed, files_of_the_user, copied_by_hand_too, only_a_part_is_installed,
-         programs_are_running, two_at_a_time, remedies, arguments, works, named_in_capitals, up_to_date, bad_input,
-         other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, doctor, run_sets_the_layer,
-         run_loads_the_layer, run_sets_the_vulkan_layer, run_loads_the_vulkan_layer, run_refuses]
+CASES = [round_trip, other_override, the_users_own_override, another_vendors_library, wine_without_opencl, disk_that_is_full,
+         run_that_was_killed, files_of_the_user, only_a_part_is_installed, programs_are_running, two_at_a_time,
+         works, up_to_date, bad_input, other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, doctor,
+         run_sets_the_layer, run_loads_the_layer, run_sets_the_vulkan_layer, run_loads_the_vulkan_layer, run_refuses]
 
 
 def main():

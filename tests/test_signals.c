@@ -62,7 +62,6 @@ static bool is_wines(int number)
            (action.sa_flags & SA_ONSTACK) && (action.sa_flags & SA_SIGINFO) && !(action.sa_flags & (int)SA_RESETHAND);
 }
 
-/* The end of a thread is the layer's first (companion/signals.c). */
 static bool comes_to_wine(void)
 {
     const struct sigaction action = handler(SIGQUIT);

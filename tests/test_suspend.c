@@ -190,88 +190,6 @@ static void ends_together(void)
     SetEvent(done);
 }
 
-static DWORD WINAPI wait_in_driver(void *event)
-{
-    cl_event of = event;
-    clWaitForEvents(1, &of);
-    return 0;
-}
-
-static cl_uint event_refs(cl_event event)
-{
-    cl_uint refs = 0;
-    CHECK_INT(clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(refs), &refs, NULL), CL_SUCCESS);
-    return refs;
-}
-
-/* A thread that is ended before it waits may leave a lock of the driver's, or of Wine's, taken. Who waits has a reference, where the
- * driver or the companion counts that. */
-static void await_waiters(cl_event event, cl_uint before)
-{
-    enum { MOST_MS = 3000 };
-    for (int i = 0; i < MOST_MS && event_refs(event) < before + THREADS; i++)
-        pause_ms(1);
-    pause_ms(200); /* from there to the wait */
-}
-
-/* While they wait in the driver for an event. */
-static void ends_in_driver(void)
-{
-    HANDLE threads[THREADS];
-    cl_int status = 1;
-    if (!open_with_signals())
-        return;
-    HANDLE done = watched();
-    for (int time = 0; time < 4; time++) {
-        cl_event event = clCreateUserEvent(context, &status);
-        const cl_uint before = event_refs(event);
-        for (int i = 0; i < THREADS; i++)
-            threads[i] = CreateThread(NULL, 0, wait_in_driver, event, 0, NULL);
-        await_waiters(event, before);
-        for (int i = 0; i < THREADS; i++)
-            CHECK(TerminateThread(threads[i], 0));
-        CHECK_INT(WaitForMultipleObjects(THREADS, threads, TRUE, INFINITE), WAIT_OBJECT_0);
-        for (int i = 0; i < THREADS; i++)
-            CloseHandle(threads[i]);
-        pause_ms(100);
-        CHECK_INT(clSetUserEventStatus(event, CL_COMPLETE), CL_SUCCESS);
-        CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
-        CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
-    }
-    SetEvent(done);
-}
-
-/* The process ends while threads wait there. */
-static void left_in_driver(void)
-{
-    cl_int status = 1;
-    if (!getenv("CLD3D_TEST_LEFT")) {
-        SKIP("only as a part of the case below");
-        return;
-    }
-    if (!open_with_signals())
-        return;
-    cl_event event = clCreateUserEvent(context, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    const cl_uint before = event_refs(event);
-    for (int i = 0; i < THREADS; i++)
-        CloseHandle(CreateThread(NULL, 0, wait_in_driver, event, 0, NULL));
-    await_waiters(event, before);
-}
-
-static void ends_with_threads(void)
-{
-    if (getenv("CLD3D_TEST_LEFT")) {
-        SKIP("runs the case above");
-        return;
-    }
-    if (!open_with_signals())
-        return;
-    HANDLE done = watched();
-    CHECK_INT(run_again("left in the driver", "CLD3D_TEST_LEFT", "1"), 1);
-    SetEvent(done);
-}
-
 /* What comes out is not defined, but the kernel goes on: PoCL has a handler for it, for 64 bits. */
 static void divides_by_zero(void)
 {
@@ -289,9 +207,6 @@ static void divides_by_zero(void)
 static const struct tap_test tests[] = {
     {"a thread is suspended, looked at and resumed", suspends},
     {"threads are ended close together", ends_together},
-    {"threads are ended in the driver", ends_in_driver},
-    {"threads are left in the driver", left_in_driver},
-    {"a process ends with threads in the driver", ends_with_threads},
     {"a kernel divides by zero", divides_by_zero},
 };
 

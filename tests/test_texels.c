@@ -122,12 +122,12 @@ static void narrow_rg(void)
     each(CL_RG, narrows);
 }
 
-/* Lengths on both sides of that from which rows are long, and beginnings on both sides of that of a cache line. */
+/* Lengths and beginnings on both sides of those of a cache line and of a page. */
 static void copies(void)
 {
-    enum { LONG = 64 << 10, MOST = LONG + 80, SPACE = MOST + 160 };
+    enum { PAGES = 3 * 4096, MOST = PAGES + 80, SPACE = MOST + 160 };
     static unsigned char from[SPACE], to[SPACE], expected[SPACE];
-    static const size_t lengths[] = {0, 1, 63, 64, 200, LONG - 1, LONG, LONG + 1, MOST};
+    static const size_t lengths[] = {0, 1, 63, 64, 200, PAGES - 1, PAGES, PAGES + 1, MOST};
     for (size_t i = 0; i < SPACE; i++)
         from[i] = (unsigned char)(i * 7 + (i >> 8));
     for (size_t length = 0; length < sizeof(lengths) / sizeof(lengths[0]); length++) {
@@ -144,7 +144,7 @@ static void copies(void)
 
 static void copy_long(void)
 {
-    for (int processor = TEXELS_OWN; processor <= TEXELS_MOVES_STRINGS; processor++) {
+    for (int processor = TEXELS_OWN; processor <= TEXELS_ANY; processor++) {
         texels_processor = processor;
         stream = false;
         copies();

@@ -25,13 +25,9 @@ struct worker {
 struct crew {
     const struct rig *rig;
     void (*turn)(struct worker *); /* runs again and again until the time is over or a check failed */
-    void (*over)(struct worker *); /* after the last turn, or NULL */
     void *data;
     double until;
     int failures; /* before */
-    bool in_step; /* all threads do the same number of turns */
-    struct meeting meeting;
-    atomic_bool last;
     struct worker workers[THREADS];
 };
 
@@ -40,30 +36,14 @@ static bool time_is_over(const struct crew *crew)
     return test_now() > crew->until || atomic_load(&tap_case.failures) != crew->failures;
 }
 
-/* One thread decides for all that this turn was the last one. */
-static bool over_in_step(struct worker *worker)
-{
-    struct crew *crew = worker->crew;
-    if (worker->number == 0)
-        atomic_store(&crew->last, time_is_over(crew));
-    meeting_wait(&crew->meeting);
-    const bool last = atomic_load(&crew->last);
-    meeting_wait(&crew->meeting);
-    return last;
-}
-
 static void work(void *data)
 {
     struct worker *worker = data;
     struct crew *crew = worker->crew;
-    bool over = false;
-    while (!over) {
+    do {
         crew->turn(worker);
         worker->turns++;
-        over = crew->in_step ? over_in_step(worker) : time_is_over(crew);
-    }
-    if (crew->over)
-        crew->over(worker);
+    } while (!time_is_over(crew));
 }
 
 static void run_crew(struct crew *crew)
@@ -73,7 +53,6 @@ static void run_crew(struct crew *crew)
     unsigned started = 0, turns = 0;
     crew->failures = atomic_load(&tap_case.failures);
     crew->until = test_now() + case_seconds();
-    crew->meeting.count = THREADS;
     for (; started < THREADS; started++) {
         jobs[started] = (struct test_job){work, &crew->workers[started]};
         if (!test_thread_start(&threads[started], &jobs[started]))
@@ -348,39 +327,6 @@ SHARING_CASE(own_contexts, 0)
     own_subresources(rig, true);
 }
 
-/* A context comes and goes with each turn, while others work with the same device. */
-static void short_turn(struct worker *worker)
-{
-    const struct places *places = worker->crew->data;
-    const struct rig own = worker->rig;
-    cl_int status = 1;
-    worker->rig.context = rig_make_context(&own, own.device, false, &status);
-    if (CHECK_INT(status, CL_SUCCESS)) {
-        const unsigned turns = worker->turns;
-        worker->turns = turns * WAYS * WAYS + turns % 2; /* its kernels are of another context: no turn with kernels */
-        worker->rig.queue = make_queue(&own, worker->rig.context, 0);
-        live_once(worker, &places->of[worker->number][turns % KINDS]);
-        worker->turns = turns;
-        CHECK_INT(clReleaseContext(worker->rig.context), CL_SUCCESS);
-        CHECK_INT(clReleaseCommandQueue(worker->rig.queue), CL_SUCCESS);
-    }
-    worker->rig = own;
-}
-
-SHARING_CASE(short_contexts, 0)
-{
-    struct crew crew;
-    struct places places;
-    if (!open_places(rig, &places))
-        return;
-    if (open_crew(&crew, rig, false, short_turn)) {
-        crew.data = &places;
-        run_crew(&crew);
-    }
-    close_crew(&crew);
-    close_places(&places);
-}
-
 /* ---- the same object ---- */
 
 struct prize {
@@ -430,148 +376,7 @@ SHARING_CASE(fight_for_one, 0)
     }
 }
 
-/* All at the same moment: exactly one is the winner, and the others are told why they are not. */
-static void check_one_winner(struct worker *worker, struct prize *prize, cl_int status, cl_int loser)
-{
-    if (status == CL_SUCCESS)
-        atomic_fetch_add(&prize->winners, 1);
-    else
-        CHECK_INT(status, loser);
-    meeting_wait(&worker->crew->meeting);
-    if (worker->number == 0)
-        CHECK_INT(atomic_exchange(&prize->winners, 0), 1);
-    meeting_wait(&worker->crew->meeting);
-}
-
-static void race_turn(struct worker *worker)
-{
-    struct prize *prize = worker->crew->data;
-    const struct rig *rig = &worker->rig;
-    const struct shared *shared = &prize->shared;
-    cl_int status = 1;
-    cl_mem made = kind_create(rig, rig->context, 0, shared->kind, shared->resource, 0, &status);
-    CHECK_INT(made != NULL, status == CL_SUCCESS);
-    if (made)
-        atomic_store(&prize->made, made);
-    check_one_winner(worker, prize, status, rig->api->invalid_resource);
-    cl_mem object = atomic_load(&prize->made);
-    check_one_winner(worker, prize, acquire_one(rig, object), rig->api->already_acquired);
-    check_one_winner(worker, prize, release_one(rig, object), rig->api->not_acquired);
-    if (made)
-        CHECK_INT(clReleaseMemObject(made), CL_SUCCESS);
-    meeting_wait(&worker->crew->meeting);
-}
-
-SHARING_CASE(one_winner, 0)
-{
-    for (int kind = 0; kind < KINDS; kind++) {
-        struct crew crew;
-        struct prize prize = {.seed = 1};
-        if (!shared_resource(rig, (enum kind)kind, 1, &prize.shared))
-            continue;
-        const ULONG refs = rig_refs(prize.shared.resource);
-        if (open_crew(&crew, rig, false, race_turn)) {
-            crew.data = &prize;
-            crew.in_step = true;
-            run_crew(&crew);
-        }
-        close_crew(&crew);
-        CHECK_INT(rig_refs(prize.shared.resource), refs);
-        CHECK(d3d_has(rig, &prize.shared, 1));
-        shared_close(&prize.shared);
-    }
-}
-
 /* ---- user events ---- */
-
-/* Two threads: one enqueues work behind a user event, the other sets it, in no order with the calls of the first. */
-struct pair {
-    struct shared shared;
-    _Atomic(cl_event) user;
-    atomic_bool over;
-};
-
-struct pairs {
-    struct pair of[THREADS / 2];
-};
-
-static void wait_for_event(struct worker *worker, struct pair *pair, unsigned seed)
-{
-    const struct rig *rig = &worker->rig;
-    unsigned char bytes[SHARED_BYTES];
-    cl_event user = user_event(rig->context), released = NULL;
-    rig_pattern(bytes, sizeof(bytes), seed);
-    CHECK_INT(clRetainEvent(user), CL_SUCCESS);
-    CHECK_INT(acquire_one(rig, pair->shared.object), CL_SUCCESS);
-    CHECK_INT(cl_write(rig->queue, &pair->shared, bytes, 1, &user, NULL), CL_SUCCESS);
-    atomic_store(&pair->user, user);
-    if (worker->turns % 3 == 0)
-        pause_ms(1);
-    CHECK_INT(rig->release(rig->queue, 1, &pair->shared.object, 0, NULL, &released), CL_SUCCESS);
-    if (worker->turns % 2)
-        CHECK_INT(acquire_one(rig, pair->shared.object), CL_SUCCESS);
-    CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
-    if (worker->turns % 2)
-        CHECK_INT(release_one(rig, pair->shared.object), CL_SUCCESS);
-    CHECK(d3d_has(rig, &pair->shared, seed));
-    CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-}
-
-/* Sets the partner's next event; false if there is none any more. */
-static bool set_free(struct worker *worker, struct pair *pair)
-{
-    cl_event user = NULL;
-    while (!user && !atomic_load(&pair->over)) {
-        user = atomic_exchange(&pair->user, NULL);
-        if (!user)
-            let_others_run();
-    }
-    if (!user)
-        return false;
-    for (unsigned i = 0; i < worker->turns % 16; i++)
-        let_others_run();
-    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-    return CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-}
-
-/* The first half of the threads waits. The second half sets, as long as its partner may make one more event. */
-static void pair_turn(struct worker *worker)
-{
-    struct pairs *pairs = worker->crew->data;
-    struct pair *pair = &pairs->of[worker->number % (THREADS / 2)];
-    if (worker->number < THREADS / 2) {
-        wait_for_event(worker, pair, seed_of(worker, 0));
-        return;
-    }
-    while (set_free(worker, pair))
-        worker->turns++;
-}
-
-/* Runs after the partner's last turn. */
-static void pair_over(struct worker *worker)
-{
-    struct pairs *pairs = worker->crew->data;
-    atomic_store(&pairs->of[worker->number % (THREADS / 2)].over, true);
-}
-
-SHARING_CASE(user_events, 0)
-{
-    struct crew crew;
-    struct pairs pairs;
-    unsigned made = 0;
-    memset(&pairs, 0, sizeof(pairs));
-    while (made < THREADS / 2 && shared_open(rig, (enum kind)(made % KINDS), made, &pairs.of[made].shared))
-        made++;
-    if (made == THREADS / 2 && open_crew(&crew, rig, false, pair_turn)) {
-        crew.data = &pairs;
-        crew.over = pair_over;
-        run_crew(&crew);
-        close_crew(&crew);
-    }
-    while (made > 0)
-        shared_close(&pairs.of[--made].shared);
-}
 
 #ifndef _WIN32
 /* ---- callbacks ---- */
@@ -717,10 +522,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("Direct3D draws in another thread", drawn_meanwhile),
     SHARING_TESTS("own subresources in one context", one_context),
     SHARING_TESTS("own subresources in own contexts", own_contexts),
-    SHARING_TESTS("contexts that come and go", short_contexts),
     SHARING_TESTS("all want the same object", fight_for_one),
-    SHARING_TESTS("exactly one wins", one_winner),
-    SHARING_TESTS("user events set by others", user_events),
 #ifndef _WIN32
     SHARING_TESTS("callbacks that call back", callbacks),
 #endif

@@ -134,12 +134,6 @@ SHARING_CASE(lists, 0)
     frames(rig, MANY);
 }
 
-SHARING_CASE(lists_out_of_order, RIG_OUT_OF_ORDER)
-{
-    frames(rig, FEW);
-    frames(rig, MANY);
-}
-
 /* ---- Direct3D fails in the middle of a list ---- */
 
 /* The nth step of an import fails; or of the way through the host the nth map of a texture. 0: none any longer. */
@@ -216,42 +210,6 @@ SHARING_CASE(release_fails, 0)
 
 /* ---- behind user events ---- */
 
-static cl_event user_acquire(const struct rig *rig, const struct shared *all, cl_event *event)
-{
-    cl_event user = user_event(rig->context);
-    CHECK_INT(enqueue(rig, rig->acquire, all, FEW, 1, &user, event), CL_SUCCESS);
-    return user;
-}
-
-static void events_end(cl_event user, cl_event event, cl_int set, bool good)
-{
-    CHECK_INT(clSetUserEventStatus(user, set), CL_SUCCESS);
-    clWaitForEvents(1, &event);
-    CHECK_INT(rig_event_status(event) >= 0, good);
-    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-}
-
-SHARING_CASE(undone, 0)
-{
-    struct shared all[FEW];
-    cl_event event = NULL;
-    if (!open_list(rig, 1, all, FEW))
-        return;
-    cl_event user = user_acquire(rig, all, &event);
-    events_end(user, event, -5, false);
-    CHECK_INT(release(rig, all, FEW), rig->api->not_acquired);
-    d3d_has_list(rig, all, FEW, 1);
-    are_idle(rig, all, FEW);
-    user = user_acquire(rig, all, &event);
-    events_end(user, event, CL_COMPLETE, true);
-    write_list(rig, all, FEW, 20, 1);
-    CHECK_INT(release(rig, all, FEW), CL_SUCCESS);
-    d3d_has_list(rig, all, FEW, 20);
-    close_list(all, FEW);
-    imports_end(0);
-}
-
 /* A release and an acquire behind a user event; the nth step of an import fails in one of them, or none (0). */
 static void deferred_chain(const struct rig *rig, struct shared *all, cl_int set, unsigned nth)
 {
@@ -289,16 +247,6 @@ SHARING_CASE(deferred, 0)
 }
 
 /* ---- given up while OpenCL has them ---- */
-
-SHARING_CASE(dropped, 0)
-{
-    struct shared all[FEW];
-    if (!open_list(rig, 1, all, FEW))
-        return;
-    CHECK_INT(acquire(rig, all, FEW), CL_SUCCESS);
-    close_list(all, FEW);
-    imports_end(0);
-}
 
 /* Commands that are still to run use Direct3D's memory when nobody else holds it. */
 SHARING_CASE(dropped_in_use, 0)
@@ -348,53 +296,13 @@ SHARING_CASE(seen_at_once, 0)
 
 /* ---- the setting ---- */
 
-SHARING_CASE(named, 0)
-{
-    const char *names = getenv("CLD3D_TRANSPORT");
-    struct shared shared;
-    cl_int status = 1;
-    if (!names || !names[0]) {
-        SKIP("CLD3D_TRANSPORT is not set");
-        return;
-    }
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
-    CHECK_INT(fake_d3d_import_count(), strstr(names, "import") != NULL);
-    round_trip(rig, &shared, 1, 2);
-    shared_close(&shared);
-    if (strcmp(names, "import") != 0)
-        return;
-    fake_d3d_import_refuse(true);
-    if (shared_resource(rig, KIND_2D, 1, &shared))
-        CHECK(kind_create(rig, rig->context, 0, KIND_2D, shared.resource, 0, &status) == NULL);
-    CHECK_INT(status, CL_INVALID_OPERATION);
-    shared_close(&shared);
-    fake_d3d_import_refuse(false);
-}
-
-static void setting(void)
-{
-    if (getenv("CLD3D_TRANSPORT")) {
-        SKIP("CLD3D_TRANSPORT is set");
-        return;
-    }
-    CHECK_INT(run_again(": the named", "CLD3D_TRANSPORT", "host"), 2);
-    CHECK_INT(run_again(": the named", "CLD3D_TRANSPORT", "import"), 2);
-    CHECK_INT(run_again(": the named", "CLD3D_TRANSPORT", "host,import"), 2);
-}
-
 static const struct tap_test tests[] = {
     SHARING_TESTS("lists of both change hands", lists),
-    SHARING_TESTS("lists of both in an out-of-order queue", lists_out_of_order),
     SHARING_TESTS("Direct3D fails to give one of them", acquire_fails),
     SHARING_TESTS("Direct3D fails to take one of them", release_fails),
-    SHARING_TESTS("an acquire that fails late is undone", undone),
     SHARING_TESTS("deferred commands", deferred),
-    SHARING_TESTS("given up while OpenCL has them", dropped),
     SHARING_TESTS("given up while commands use them", dropped_in_use),
     SHARING_TESTS("an import shows each side what the other writes", seen_at_once),
-    SHARING_TESTS("the named transports are used", named),
-    {"CLD3D_TRANSPORT chooses", setting},
 };
 
 TAP_MAIN(tests)

@@ -10,21 +10,25 @@
 #include <vulkan/vulkan_core.h>
 
 /* clang-format off */
-#define VULKAN_INSTANCE_FUNCTIONS(X)                                                                                   \
-    X(DestroyInstance) X(EnumeratePhysicalDevices) X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceFeatures2)X(GetPhysicalDeviceMemoryProperties) \
-    X(GetPhysicalDeviceFormatProperties) X(GetPhysicalDeviceImageFormatProperties) X(CreateDevice) X(GetDeviceProcAddr) \
-    X(EnumerateDeviceExtensionProperties)
+#define VULKAN_INSTANCE_FUNCTIONS(X)                                                                                     \
+    X(DestroyInstance) X(EnumeratePhysicalDevices) X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties)    \
+    X(GetPhysicalDeviceImageFormatProperties) X(CreateDevice) X(GetDeviceProcAddr)
+#define VULKAN_DEVICE_FUNCTIONS(X)                                                                                       \
+    X(DestroyDevice) X(GetDeviceQueue) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)              \
+    X(BeginCommandBuffer) X(EndCommandBuffer) X(QueueSubmit) X(QueueWaitIdle) X(ResetCommandPool) X(CmdPipelineBarrier)  \
+    X(CmdCopyImageToBuffer) X(CmdCopyBufferToImage) X(CreateImage) X(DestroyImage) X(GetImageMemoryRequirements)         \
+    X(GetImageMemoryRequirements2) X(GetDeviceImageMemoryRequirements) X(BindImageMemory) X(CreateBuffer)                \
+    X(DestroyBuffer) X(GetBufferMemoryRequirements) X(BindBufferMemory) X(GetBufferDeviceAddress) X(AllocateMemory)      \
+    X(FreeMemory) X(MapMemory) X(UnmapMemory)
 /* clang-format on */
 
-/* clang-format off */
-#define VULKAN_DEVICE_FUNCTIONS(X)                                                                                     \
-    X(DestroyDevice) X(GetDeviceQueue) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)            \
-    X(BeginCommandBuffer) X(EndCommandBuffer) X(QueueSubmit) X(QueueWaitIdle) X(ResetCommandPool) X(CmdPipelineBarrier) \
-    X(CmdCopyImageToBuffer) X(CmdCopyBufferToImage) X(CmdCopyBuffer) X(CreateImage) X(DestroyImage)                    \
-    X(GetImageMemoryRequirements) X(GetImageMemoryRequirements2) X(GetDeviceImageMemoryRequirements) X(BindImageMemory) \
-    X(BindImageMemory2) X(CreateBuffer) X(DestroyBuffer) X(GetBufferMemoryRequirements) X(BindBufferMemory)            \
-    X(BindBufferMemory2) X(GetBufferDeviceAddress) X(AllocateMemory) X(FreeMemory) X(MapMemory) X(UnmapMemory)
-/* clang-format on */
+/* A resource with its memory. */
+struct vulkan_thing {
+    VkImage image;
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    VkDeviceSize size, offset;
+};
 
 /* An instance and a device of it. */
 struct vulkan_rig {
@@ -35,6 +39,8 @@ struct vulkan_rig {
     VkQueue queue;
     VkCommandPool pool;
     VkCommandBuffer commands;
+    bool never_dedicates;        /* images do not get dedicated memory, even if it is preferred */
+    struct vulkan_thing staging; /* a buffer of VULKAN_MOST bytes that the host sees */
 #define X(name) PFN_vk##name name;
     VULKAN_INSTANCE_FUNCTIONS(X)
     VULKAN_DEVICE_FUNCTIONS(X)
@@ -49,17 +55,11 @@ void vulkan_close(struct vulkan_rig *rig);
 bool vulkan_open_device(struct vulkan_rig *rig);
 void vulkan_close_device(struct vulkan_rig *rig);
 
-/* A resource with its memory. */
-struct vulkan_thing {
-    VkImage image;
-    VkBuffer buffer;
-    VkDeviceMemory memory;
-    VkDeviceSize size, offset;
-};
-
 /* One of `types` that is as wanted, or any of them. */
 uint32_t vulkan_memory_type(struct vulkan_rig *rig, uint32_t types, VkMemoryPropertyFlags wanted);
 
+/* Whether the device has images as vulkan_image_info describes them. */
+bool vulkan_has_format(struct vulkan_rig *rig, VkFormat format, VkImageTiling tiling);
 VkImageCreateInfo vulkan_image_info(VkFormat format, uint32_t width, uint32_t height);
 /* Bound `offset` bytes behind the beginning of memory of its own. False if that fails; then nothing is left. */
 bool vulkan_make_image(struct vulkan_rig *rig, const VkImageCreateInfo *info, VkDeviceSize offset,
@@ -73,12 +73,16 @@ enum {
     VULKAN_TO_OUTSIDE = 4,   /* ... and uses it next */
 };
 
-/* Copies a subresource of an image to a buffer or back, and waits. */
-void vulkan_copy(struct vulkan_rig *rig, VkImage image, VkBuffer buffer, const VkBufferImageCopy *region, bool to_image,
-                 unsigned how);
+/* A subresource of an image; `texel` in bytes. */
+struct vulkan_part {
+    VkImageAspectFlags aspect;
+    uint32_t level, layer, width, height, depth, texel;
+};
 
-/* The memory of a buffer as the program sees it: mapped, and unmapped again. */
-void vulkan_read(struct vulkan_rig *rig, const struct vulkan_thing *buffer, void *bytes, size_t size);
-void vulkan_write(struct vulkan_rig *rig, const struct vulkan_thing *buffer, const void *bytes, size_t size);
+size_t vulkan_part_size(const struct vulkan_part *part);
+/* Writes to a subresource, or reads it, by commands in the queue, and waits. The bytes have no gaps: at most VULKAN_MOST. */
+enum { VULKAN_MOST = 1 << 20 };
+void vulkan_put(struct vulkan_rig *rig, VkImage image, const struct vulkan_part *part, const void *bytes, unsigned how);
+void vulkan_get(struct vulkan_rig *rig, VkImage image, const struct vulkan_part *part, void *bytes, unsigned how);
 
 #endif

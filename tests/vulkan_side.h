@@ -41,17 +41,11 @@ static inline bool side_open(void)
     static const struct {
         const char *name;
         void *place;
-    } functions[] = {{"find_image", &side.find_image},
-                     {"find_place", &side.find_place},
-                     {"find_buffer", &side.find_buffer},
-                     {"export", &side.export},
-                     {"close", &side.close},
-                     {"hold", &side.hold},
-                     {"give_back", &side.give_back},
-                     {"make_copy", &side.make_copy},
-                     {"move", &side.move},
-                     {"drop_copy", &side.drop_copy},
-                     {"pass", &side.pass}};
+    } functions[] = {
+#define X(name) {#name, &side.name},
+        VULKAN_SIDE_FUNCTIONS(X)
+#undef X
+    };
     if (!side_channel() || !CHECK_INT(side_ask("version"), VULKAN_SIDE_VERSION))
         return false;
     bool found = true;

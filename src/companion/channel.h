@@ -29,11 +29,10 @@ enum {
 };
 
 enum channel_action {
-    CHANNEL_HELLO,   /* result: the companion's CHANNEL_VERSION, whatever the client's is */
-    CHANNEL_FIND,    /* arguments: name. result: address of a core OpenCL function, or 0 */
-    CHANNEL_EXTEND,  /* arguments: platform or NULL, name. result: address of an extension function, or 0 */
-    CHANNEL_NOTHING, /* result: address of a host function that does nothing: a placeholder for a required callback */
-    CHANNEL_CALL,    /* calls the function at `address`; result: its return value */
+    CHANNEL_HELLO,    /* result: the companion's CHANNEL_VERSION, whatever the client's is */
+    CHANNEL_FIND,     /* arguments: name. result: address of a core OpenCL function, or 0 */
+    CHANNEL_EXTEND,   /* arguments: platform or NULL, name. result: address of an extension function, or 0 */
+    CHANNEL_CALL = 4, /* calls the function at `address`; result: its return value */
     CHANNEL_VULKAN, /* arguments: name. result: address of that function of struct vulkan_side, or for "version" VULKAN_SIDE_VERSION
                       * (vulkan_layer/vulkan.h); 0 if no Vulkan layer is active. Older companions refuse it */
 };

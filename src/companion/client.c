@@ -115,7 +115,6 @@ void client_join(void)
     snprintf(report, sizeof(report), "connected, version %u of the channel", (unsigned)version);
     log_write(LOG_INFO, "the companion is connected");
     fill_slots();
-    client_svm_install(&next);
 #ifdef _WIN64
     client_strings_install(&next);
     client_extensions_install(&next);

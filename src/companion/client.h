@@ -45,6 +45,5 @@ extern uint64_t client_addresses[];
  * them: the callee removes its arguments from the stack there, and the number of arguments of an unknown function
  * cannot be determined. */
 void client_strings_install(cl_icd_dispatch *table);
-void client_svm_install(cl_icd_dispatch *table);
 void client_extensions_install(cl_icd_dispatch *table);
 #endif

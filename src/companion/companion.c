@@ -92,10 +92,6 @@ static uint64_t vulkan(const char *name)
     return 0;
 }
 
-static void nothing(void)
-{
-}
-
 static cl_int act(struct channel_request *request)
 {
     const uint64_t *a = request->arguments;
@@ -112,7 +108,6 @@ static cl_int act(struct channel_request *request)
     case CHANNEL_EXTEND:
         request->result = extend((cl_platform_id)(uintptr_t)a[0], (const char *)(uintptr_t)a[1]);
         return CL_SUCCESS;
-    case CHANNEL_NOTHING: request->result = as_number(nothing); return CL_SUCCESS;
     case CHANNEL_CALL: request->result = call(request->address, a); return CL_SUCCESS;
     case CHANNEL_VULKAN: request->result = vulkan((const char *)(uintptr_t)a[0]); return CL_SUCCESS;
     default: return log_refuse("the companion", CL_INVALID_VALUE, "unknown request %u", request->action);

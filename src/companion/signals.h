@@ -1,11 +1,10 @@
-/* Protection of Wine's signal handlers, from drivers that install their own instead, and from glibc in a thread that is
- * about to end.
+/* Protection of Wine's signal handlers from drivers that install their own instead.
  *
  * Wine suspends threads with SIGUSR1, ends them with SIGQUIT and turns SIGSEGV and similar signals into exceptions.
- * LLVM replaces all these handlers, in PoCL's clGetDeviceIDs: then a thread cannot be suspended (GetThreadContext never
- * returns), and ending two threads at once ends the process. It does so once per process, unless a handler of its own
- * has run; so after the calls in which a driver may first use a compiler, all handlers are restored. Other calls
- * compile kernels too, but not first. */
+ * LLVM replaces all these handlers when a driver creates its devices: then a thread cannot be suspended
+ * (GetThreadContext never returns), and ending two threads at once ends the process. It does so once per process,
+ * unless a handler of its own has run; so after the calls in which a driver may first use a compiler, all handlers are
+ * restored. Other calls compile kernels too, but not first. */
 #ifndef CLD3D_COMPANION_SIGNALS_H
 #define CLD3D_COMPANION_SIGNALS_H
 

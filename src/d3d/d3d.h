@@ -29,7 +29,6 @@ struct surface_desc {
     bool dynamic; /* the CPU writes to it, the GPU only reads: it cannot be the destination of a copy */
     /* One plane of several, and `store` writes all of them: the other planes in the staging copy must be up to date. */
     bool whole_level;
-    bool by_target; /* Direct3D copies it to the CPU only through a render target */
 };
 
 /* A surface while it is shared. The pointers are COM interfaces of the API. The staging copy belongs to a transport
@@ -72,8 +71,10 @@ static inline bool d3d_is_object(const void *pointer)
 
 struct d3d_ops {
     /* The device interface of `object` with one reference for the caller. Turns on protection against use from several
-     * threads, unless the device was created for a single thread. NULL if `object` is not a device of this API. */
+     * threads. NULL if `object` is not a device of this API. */
     void *(*open_device)(void *object);
+    /* Whether the device was created for a single thread; NULL: not known. */
+    bool (*single_threaded)(void *device);
 
     /* The identity of a COM object, from any of its interfaces: an address for comparisons, without a reference. */
     const void *(*identity)(void *object);
@@ -93,9 +94,8 @@ struct d3d_ops {
     enum describe_status (*describe)(void *device, void *resource, enum surface_kind kind, uint32_t index,
                                      struct surface_desc *desc, char *why, size_t why_size);
 
-    /* Whether `handle` can be the shared handle of this resource: false only if Direct3D proves that it is not. For
-     * APIs whose objects are created with a shared handle. */
-    bool (*takes_handle)(void *resource, void *handle);
+    /* Whether resources of this one's device may have shared handles. For APIs whose objects are created with one. */
+    bool (*has_handles)(void *resource);
 };
 
 enum d3d_family { FAMILY_D3D11, FAMILY_D3D10, FAMILY_DX9 };

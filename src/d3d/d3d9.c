@@ -1,7 +1,6 @@
 /* Direct3D 9, 9Ex and DXVA-HD: video surfaces as cl_khr_dx9_media_sharing shares them. */
 #include "d3d/d3d9.h"
 #include "d3d/dxgi.h"
-#include "d3d/dxvahd.h"
 #include "d3d/formats.h"
 
 #include <CL/cl_dx9_media_sharing.h>
@@ -17,13 +16,39 @@ static void *open_device(void *object)
     return device ? device : com_query_same(object, &IID_IDirect3DDevice9Ex);
 }
 
+/* DXVA-HD. Only mingw-w64 has its header, so the beginning of IDXVAHD_Device's function table is declared here. */
+struct dxva_device {
+    const struct {
+        HRESULT(STDMETHODCALLTYPE *query_interface)(void *, const GUID *, void **);
+        ULONG(STDMETHODCALLTYPE *add_ref)(void *);
+        ULONG(STDMETHODCALLTYPE *release)(void *);
+        HRESULT(STDMETHODCALLTYPE *create_surface)
+        (void *, UINT width, UINT height, D3DFORMAT, D3DPOOL, DWORD usage, int type, UINT count, IDirect3DSurface9 **,
+         HANDLE *);
+    } * table;
+};
+static const GUID iid_dxva_device = {0x95f12dfd, 0xd77e, 0x49be, {0x81, 0x5f, 0x57, 0xd5, 0x79, 0x63, 0x4d, 0x6d}};
+
 static void *open_dxva_device(void *object)
 {
-    void *device = dxvahd_open(object);
-    if (device == object)
-        return device;
-    com_release(device);
-    return NULL;
+    return com_query_same(object, &iid_dxva_device);
+}
+
+/* The Direct3D 9 device on which a DXVA-HD device works, with one reference, or NULL. The interface has no function for
+ * it, but every surface does. */
+static IDirect3DDevice9 *device_of_dxva(void *object)
+{
+    enum { VIDEO_INPUT = 0 };
+    struct dxva_device *dxva = com_query(object, &iid_dxva_device);
+    const D3DFORMAT nv12 = (D3DFORMAT)MAKEFOURCC('N', 'V', '1', '2');
+    IDirect3DSurface9 *surface = NULL;
+    IDirect3DDevice9 *device = NULL;
+    if (dxva &&
+        SUCCEEDED(dxva->table->create_surface(dxva, 64, 64, nv12, D3DPOOL_DEFAULT, 0, VIDEO_INPUT, 1, &surface, NULL)))
+        device = d3d9_device_of(surface);
+    com_release(surface);
+    com_release(dxva);
+    return device;
 }
 
 /* DXVK reports the UUID of its Vulkan device here; it presents some cards under another vendor and name. Other
@@ -72,14 +97,12 @@ static bool device_adapter(void *object, bool object_is_adapter, struct d3d_adap
 
 static bool dxva_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adapter)
 {
+    IDirect3DDevice9 *device = device_of_dxva(object);
     (void)object_is_adapter;
-    void *dxva = dxvahd_open(object);
-    IDirect3DDevice9 *device = dxvahd_d3d_device(dxva);
     if (!device || !identify(device, adapter))
         *adapter = (struct d3d_adapter){.description = "DXVA-HD"};
     com_release(device);
-    com_release(dxva);
-    return dxva != NULL;
+    return true; /* it is one: open_dxva_device has found the interface */
 }
 
 /* ---- surfaces ---- */
@@ -90,7 +113,7 @@ static bool is_device(IDirect3DDevice9 *owner, void *device)
         return true;
     IDirect3DDevice9 *expected = com_query(device, &IID_IDirect3DDevice9);
     if (!expected)
-        expected = dxvahd_d3d_device(device);
+        expected = device_of_dxva(device);
     const bool reports = expected != NULL; /* some DXVA-HD devices do not */
     const bool same = reports && owner && com_identity(owner) == com_identity(expected);
     com_release(expected);
@@ -177,115 +200,20 @@ static void *owner(void *resource)
     return device;
 }
 
-/* ---- shared handles ---- */
-
-/* Creates a texture like the one of which the surface is a level. */
-static void *open_texture(IDirect3DDevice9 *device, IDirect3DTexture9 *like, HANDLE *handle)
-{
-    D3DSURFACE_DESC d;
-    IDirect3DTexture9 *texture = NULL;
-    if (FAILED(IDirect3DTexture9_GetLevelDesc(like, 0, &d)) ||
-        FAILED(IDirect3DDevice9_CreateTexture(device, d.Width, d.Height, IDirect3DTexture9_GetLevelCount(like), d.Usage,
-                                              d.Format, d.Pool, &texture, handle)))
-        return NULL;
-    return texture;
-}
-
-static IDirect3DSurface9 *open_target(IDirect3DDevice9 *device, const D3DSURFACE_DESC *d, BOOL lockable, HANDLE *handle)
-{
-    IDirect3DSurface9 *surface = NULL;
-    if (FAILED(IDirect3DDevice9_CreateRenderTarget(device, d->Width, d->Height, d->Format, d->MultiSampleType,
-                                                   d->MultiSampleQuality, lockable, &surface, handle)))
-        return NULL;
-    return surface;
-}
-
-/* Render targets do not report whether they can be locked. */
-static void *open_surface(IDirect3DDevice9 *device, IDirect3DSurface9 *like, HANDLE *handle)
-{
-    D3DSURFACE_DESC d;
-    IDirect3DSurface9 *surface = NULL;
-    if (FAILED(IDirect3DSurface9_GetDesc(like, &d)))
-        return NULL;
-    if (d.Usage & D3DUSAGE_RENDERTARGET) {
-        surface = open_target(device, &d, FALSE, handle);
-        return surface ? surface : open_target(device, &d, TRUE, handle);
-    }
-    if (FAILED(IDirect3DDevice9_CreateOffscreenPlainSurface(device, d.Width, d.Height, d.Format, d.Pool, &surface,
-                                                            handle)))
-        return NULL;
-    return surface;
-}
-
-/* Creates a resource like `surface` from a shared handle; if that is NULL, a new resource with a handle of its own. */
-static void *open_like(IDirect3DDevice9 *device, IDirect3DSurface9 *surface, HANDLE *handle)
-{
-    IDirect3DTexture9 *texture = NULL;
-    if (FAILED(IDirect3DSurface9_GetContainer(surface, &IID_IDirect3DTexture9, (void **)&texture)))
-        texture = NULL;
-    void *opened = texture ? open_texture(device, texture, handle) : open_surface(device, surface, handle);
-    com_release(texture);
-    return opened;
-}
-
-static bool opens(IDirect3DDevice9 *device, IDirect3DSurface9 *surface, HANDLE handle)
-{
-    void *opened = open_like(device, surface, &handle);
-    com_release(opened);
-    return opened != NULL;
-}
-
-/* A surface of a video processor or decoder, whose format is a FOURCC, or a face of a cube map: open_like creates a
- * resource of another kind, which says nothing about the surface's handle. */
-static bool has_no_like(IDirect3DSurface9 *surface)
-{
-    static const uint32_t last_numbered = 0xFF;
-    D3DSURFACE_DESC d;
-    return FAILED(IDirect3DSurface9_GetDesc(surface, &d)) || (uint32_t)d.Format > last_numbered ||
-           (d3d9_is_in(surface, &IID_IDirect3DBaseTexture9) && !d3d9_is_in(surface, &IID_IDirect3DTexture9));
-}
-
-/* Whether the handle fails although that of a similar resource works. Plain Direct3D 9 cannot create such a resource,
- * because it has no handles. */
-static bool handle_fails(IDirect3DDevice9 *device, bool extended, IDirect3DSurface9 *surface, HANDLE handle)
-{
-    HANDLE own = NULL;
-    void *alike = open_like(device, surface, &own);
-    const bool fails = alike ? !own || (opens(device, surface, own) && !opens(device, surface, handle)) : !extended;
-    com_release(alike);
-    return fails;
-}
-
-/* Whether the device creates surfaces with handles. If it does not, like Wine's, which cannot share, it accepts any
- * handle. */
-static bool gives_handles(IDirect3DDevice9 *device)
-{
-    const D3DSURFACE_DESC d = {.Format = D3DFMT_A8R8G8B8, .Width = 16, .Height = 16};
-    HANDLE own = NULL;
-    IDirect3DSurface9 *made = open_target(device, &d, FALSE, &own);
-    com_release(made);
-    return !made || own;
-}
-
-/* Shared handles of Direct3D 9Ex are its own numbers, which no Windows function accepts. */
-static bool takes_handle(void *resource, void *handle)
+/* Shared handles of Direct3D 9Ex are its own numbers, which no Windows function accepts; plain Direct3D 9 has none. */
+static bool has_handles(void *resource)
 {
     IDirect3DDevice9 *device = d3d9_device_of(resource);
-    IDirect3DDevice9Ex *extended = device ? com_query(device, &IID_IDirect3DDevice9Ex) : NULL;
-    bool taken = false;
-    if (extended && has_no_like(resource))
-        taken = gives_handles(device);
-    else if (device)
-        taken = !handle_fails(device, extended != NULL, resource, handle);
+    void *extended = com_query(device, &IID_IDirect3DDevice9Ex);
     com_release(extended);
     com_release(device);
-    return taken;
+    return extended != NULL;
 }
 
 #define OPS(open, find_adapter)                                                                                        \
     {                                                                                                                  \
         .open_device = open, .identity = com_identity, .add_ref = com_add_ref, .release = com_release, .owner = owner, \
-        .adapter = find_adapter, .describe = describe, .takes_handle = takes_handle,                                   \
+        .adapter = find_adapter, .describe = describe, .has_handles = has_handles,                                     \
     }
 static const struct d3d_ops device_ops = OPS(open_device, device_adapter),
                             dxva_ops = OPS(open_dxva_device, dxva_adapter);

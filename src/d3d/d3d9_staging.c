@@ -13,7 +13,7 @@
 
 /* The work of a thread between begin and end. */
 static _Thread_local struct {
-    IDirect3DDevice9 *device; /* the current one, with a reference and a claim; NULL: none yet */
+    IDirect3DDevice9 *device; /* the current one, with a reference and the turn; NULL: none yet */
     bool any_failed;          /* this device or an earlier one was lost, or did not take what was written */
     /* The surface of the device that is locked: its planes usually follow one another in a list, and each lock waits for
      * Direct3D. */
@@ -23,30 +23,14 @@ static _Thread_local struct {
     uint32_t height;
 } at_work;
 
-/* A device whose surfaces one thread uses exclusively. While a surface is locked, other locks fail, so the threads that
- * are in calls of cld3d take turns. A thread has at most one claim, and while it has one it holds nothing that another
- * owner of a claim could wait for. */
-struct claim {
-    const IDirect3DDevice9 *device;
-    struct claim *after;
-};
-static os_mutex claims_lock = OS_MUTEX_INIT; /* guards the list; never held in a call of Direct3D */
-static os_condition claim_over = OS_CONDITION_INIT;
-static struct claim *claims;
-static _Thread_local struct claim own_claim; /* in the list while the thread uses a device */
-
-/* How the CPU accesses a surface. */
-enum access {
-    NOT_KNOWN,  /* not known yet */
-    BY_LOCK,    /* LockRect on the surface itself */
-    BY_TARGET,  /* GetRenderTargetData: it is a render target */
-    BY_STRETCH, /* StretchRect to cld3d's own render target first: it is a level of a plain texture */
-};
+/* Held by the thread that uses a device: while a surface is locked, other locks of it fail. Direct3D is called under it,
+ * but nothing that waits for another thread in a call of cld3d. */
+static os_mutex turn = OS_MUTEX_INIT;
 
 struct staging {
-    enum access access;
-    IDirect3DSurface9 *memory; /* system memory copy; NULL for BY_LOCK */
-    IDirect3DSurface9 *target; /* of BY_STRETCH */
+    bool known;                /* how the CPU accesses the surface */
+    IDirect3DSurface9 *memory; /* a copy in system memory; NULL: it locks the surface itself */
+    IDirect3DSurface9 *target; /* a render target through which the bytes get there; NULL: the surface is one */
 };
 
 HRESULT d3d9_issue_event(IDirect3DDevice9 *device, IDirect3DQuery9 **query)
@@ -128,36 +112,6 @@ static bool lock(IDirect3DSurface9 *surface, DWORD flags)
     return true;
 }
 
-static bool claimed_locked(const IDirect3DDevice9 *device)
-{
-    const struct claim *claim = claims;
-    while (claim && claim->device != device)
-        claim = claim->after;
-    return claim != NULL;
-}
-
-/* Claims the device; waits while another thread has it. */
-static void claim(const IDirect3DDevice9 *device)
-{
-    os_lock(&claims_lock);
-    while (claimed_locked(device))
-        os_wait(&claim_over, &claims_lock, 1000);
-    own_claim = (struct claim){device, claims};
-    claims = &own_claim;
-    os_unlock(&claims_lock);
-}
-
-static void end_claim(void)
-{
-    os_lock(&claims_lock);
-    struct claim **place = &claims;
-    while (*place != &own_claim)
-        place = &(*place)->after;
-    *place = own_claim.after;
-    os_wake_all(&claim_over);
-    os_unlock(&claims_lock);
-}
-
 /* Ends the work on a device. */
 static void leave_device(void)
 {
@@ -168,11 +122,11 @@ static void leave_device(void)
     if (!still_there(device))
         at_work.any_failed = true;
     at_work.device = NULL;
-    end_claim();
+    os_unlock(&turn);
     com_release(device);
 }
 
-/* The device of a surface, claimed by this thread and checked for loss until the work ends, or NULL. */
+/* The device of a surface, which this thread uses alone, and which is checked for loss when the work ends; or NULL. */
 static IDirect3DDevice9 *enter_device(void *resource)
 {
     IDirect3DDevice9 *device = d3d9_device_of(resource);
@@ -182,7 +136,7 @@ static IDirect3DDevice9 *enter_device(void *resource)
     }
     leave_device();
     if (device)
-        claim(device);
+        os_lock(&turn);
     at_work.device = device;
     return device;
 }
@@ -215,51 +169,39 @@ static bool is_video(const struct format_row *format)
     return format->planes > 1 || cl_order_packed_yuv(format->cl.image_channel_order);
 }
 
-/* Render targets are read back as render targets even if they can be locked, because a lock makes drivers permanently
- * slow. This does not apply to those of video processors, which drivers may refuse to read back. */
-static bool make_access(struct staging *staging, IDirect3DDevice9 *device, IDirect3DSurface9 *resource, bool video)
+/* Called at the first map, because Direct3D is not called before. Render targets are read back as render targets even if
+ * they can be locked, because a lock makes drivers permanently slow. This does not apply to those of video processors,
+ * which drivers may refuse to read back. */
+static bool find_access(struct surface *surface, IDirect3DDevice9 *device)
 {
+    struct staging *staging = surface->staging;
+    IDirect3DSurface9 *resource = surface->resource;
     D3DSURFACE_DESC d;
+    if (staging->known)
+        return true;
     if (!d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(resource, &d)))
         return false;
-    if ((video || !(d.Usage & D3DUSAGE_RENDERTARGET)) && can_lock(resource)) {
-        staging->access = BY_LOCK;
+    const bool target = (d.Usage & D3DUSAGE_RENDERTARGET) != 0;
+    if ((!target || is_video(surface->desc.format)) && can_lock(resource)) {
+        staging->known = true;
         return true;
     }
-    staging->access = d.Usage & D3DUSAGE_RENDERTARGET ? BY_TARGET : BY_STRETCH;
-    if (staging->access == BY_STRETCH &&
+    if (!target && !staging->target &&
         !d3d_check("IDirect3DDevice9::CreateRenderTarget (staging)",
                    IDirect3DDevice9_CreateRenderTarget(device, d.Width, d.Height, d.Format, D3DMULTISAMPLE_NONE, 0,
                                                        FALSE, &staging->target, NULL)))
         return false;
-    return d3d_check("IDirect3DDevice9::CreateOffscreenPlainSurface (staging)",
-                     IDirect3DDevice9_CreateOffscreenPlainSurface(device, d.Width, d.Height, d.Format,
-                                                                  D3DPOOL_SYSTEMMEM, &staging->memory, NULL));
-}
-
-static void forget_access(struct staging *staging)
-{
-    com_release(staging->memory);
-    com_release(staging->target);
-    staging->memory = staging->target = NULL;
-    staging->access = NOT_KNOWN;
-}
-
-/* Called at the first fetch, because Direct3D is not called before. */
-static bool find_access(struct surface *surface, IDirect3DDevice9 *device)
-{
-    struct staging *staging = surface->staging;
-    const bool found =
-        staging->access != NOT_KNOWN || make_access(staging, device, surface->resource, is_video(surface->desc.format));
-    if (!found)
-        forget_access(staging);
-    return found;
+    staging->known = d3d_check("IDirect3DDevice9::CreateOffscreenPlainSurface (staging)",
+                               IDirect3DDevice9_CreateOffscreenPlainSurface(device, d.Width, d.Height, d.Format,
+                                                                            D3DPOOL_SYSTEMMEM, &staging->memory, NULL));
+    return staging->known;
 }
 
 static void unstage(struct surface *surface)
 {
     struct staging *staging = surface->staging;
-    forget_access(staging);
+    com_release(staging->memory);
+    com_release(staging->target);
     free(staging);
     surface->staging = NULL;
 }
@@ -275,25 +217,7 @@ static bool stage(struct surface *surface)
 static bool staging_serves_alike(const struct surface *surface)
 {
     const struct staging *staging = surface->staging;
-    return !staging->memory && !(surface->desc.staging_kind >> 1 & D3DUSAGE_RENDERTARGET);
-}
-
-/* Copies the surface's current texels to the system memory copy. Another object may have locked the same surface. */
-static bool read_back(struct surface *surface, IDirect3DDevice9 *device)
-{
-    struct staging *staging = surface->staging;
-    IDirect3DSurface9 *source = surface->resource;
-    bool done = true;
-    unlock();
-    if (staging->access == BY_STRETCH) {
-        done = d3d_check("IDirect3DDevice9::StretchRect",
-                         IDirect3DDevice9_StretchRect(device, source, NULL, staging->target, NULL, D3DTEXF_NONE));
-        source = staging->target;
-    }
-    if (done)
-        done = d3d_check("IDirect3DDevice9::GetRenderTargetData",
-                         IDirect3DDevice9_GetRenderTargetData(device, source, staging->memory));
-    return done;
+    return !staging->memory && !staging->target && !(surface->desc.staging_kind >> 1 & D3DUSAGE_RENDERTARGET);
 }
 
 static struct mapped_surface locked_plane(const struct format_row *format)
@@ -308,30 +232,24 @@ static bool map_rows(struct surface *surface, IDirect3DDevice9 *device, bool wri
 {
     const struct staging *staging = surface->staging;
     /* All planes are copied back at once, and the others may have changed meanwhile. */
-    if (staging->memory && (!write || surface->desc.format->planes > 1) && !read_back(surface, device)) {
-        forget_access(surface->staging); /* a surface that the program had locked is accessed by a lock next time */
-        return false;
+    if (staging->memory && (!write || surface->desc.format->planes > 1)) {
+        IDirect3DSurface9 *target = staging->target ? staging->target : surface->resource;
+        unlock(); /* another object may have locked the same surface */
+        if (staging->target &&
+            !d3d_check("IDirect3DDevice9::StretchRect",
+                       IDirect3DDevice9_StretchRect(device, surface->resource, NULL, target, NULL, D3DTEXF_NONE)))
+            return false;
+        if (!d3d_check("IDirect3DDevice9::GetRenderTargetData",
+                       IDirect3DDevice9_GetRenderTargetData(device, target, staging->memory)))
+            return false;
     }
     return lock(staging->memory ? staging->memory : surface->resource, write ? 0 : D3DLOCK_READONLY);
-}
-
-/* The recorded access may belong to another surface of the same shape, which could be locked. */
-static bool map_by_own_access(struct surface *surface, IDirect3DDevice9 *device, bool write)
-{
-    const bool was_locked = ((struct staging *)surface->staging)->access == BY_LOCK;
-    if (map_rows(surface, device, write))
-        return true;
-    if (!was_locked)
-        return false;
-    forget_access(surface->staging);
-    return find_access(surface, device) && ((struct staging *)surface->staging)->access != BY_LOCK &&
-           map_rows(surface, device, write);
 }
 
 static bool map(struct surface *surface, bool write, struct mapped_surface *mapped)
 {
     IDirect3DDevice9 *device = enter_device(surface->resource);
-    if (!device || !find_access(surface, device) || !map_by_own_access(surface, device, write))
+    if (!device || !find_access(surface, device) || !map_rows(surface, device, write))
         return false;
     *mapped = locked_plane(surface->desc.format);
     return true;
@@ -340,7 +258,7 @@ static bool map(struct surface *surface, bool write, struct mapped_surface *mapp
 static bool maps_surface(const struct surface *surface)
 {
     const struct staging *staging = surface->staging;
-    return staging && staging->access == BY_LOCK;
+    return staging && staging->known && !staging->memory;
 }
 
 static void unmap(struct surface *surface)

@@ -9,35 +9,35 @@
 
 bool d3d_check(const char *call, HRESULT result)
 {
+    static const char none[] = "", gone[] = "; the Direct3D device is lost, create a new one",
+                      reset[] = "; the Direct3D device is lost, reset it";
     static const struct {
         HRESULT code;
         const char *name, *advice;
     } names[] = {
-        {DXGI_ERROR_DEVICE_REMOVED, "DXGI_ERROR_DEVICE_REMOVED", "; the Direct3D device is lost, create a new one"},
-        {DXGI_ERROR_DEVICE_RESET, "DXGI_ERROR_DEVICE_RESET", "; the Direct3D device is lost, create a new one"},
-        {DXGI_ERROR_DEVICE_HUNG, "DXGI_ERROR_DEVICE_HUNG", "; the Direct3D device is lost, create a new one"},
-        {DXGI_ERROR_INVALID_CALL, "DXGI_ERROR_INVALID_CALL", ""},
-        {E_OUTOFMEMORY, "E_OUTOFMEMORY", "; out of memory"},
-        {E_INVALIDARG, "E_INVALIDARG", ""},
-        {E_FAIL, "E_FAIL", ""},
-        {E_NOTIMPL, "E_NOTIMPL", ""},
-        {D3DERR_DEVICELOST, "D3DERR_DEVICELOST", "; the Direct3D device is lost, reset it"},
-        {D3DERR_DEVICENOTRESET, "D3DERR_DEVICENOTRESET", "; the Direct3D device was lost, reset it"},
-        {D3DERR_DEVICEHUNG, "D3DERR_DEVICEHUNG", "; the Direct3D device is lost, create a new one"},
-        {D3DERR_DEVICEREMOVED, "D3DERR_DEVICEREMOVED", "; the Direct3D device is lost, create a new one"},
-        {D3DERR_DRIVERINTERNALERROR, "D3DERR_DRIVERINTERNALERROR", "; the Direct3D device is lost, create a new one"},
-        {D3DERR_OUTOFVIDEOMEMORY, "D3DERR_OUTOFVIDEOMEMORY", "; out of memory"},
-        {D3DERR_INVALIDCALL, "D3DERR_INVALIDCALL", ""},
+        {DXGI_ERROR_DEVICE_REMOVED, "DXGI_ERROR_DEVICE_REMOVED", gone},
+        {DXGI_ERROR_DEVICE_RESET, "DXGI_ERROR_DEVICE_RESET", gone},
+        {DXGI_ERROR_DEVICE_HUNG, "DXGI_ERROR_DEVICE_HUNG", gone},
+        {DXGI_ERROR_INVALID_CALL, "DXGI_ERROR_INVALID_CALL", none},
+        {E_OUTOFMEMORY, "E_OUTOFMEMORY", none},
+        {E_INVALIDARG, "E_INVALIDARG", none},
+        {D3DERR_DEVICELOST, "D3DERR_DEVICELOST", reset},
+        {D3DERR_DEVICENOTRESET, "D3DERR_DEVICENOTRESET", reset},
+        {D3DERR_DEVICEHUNG, "D3DERR_DEVICEHUNG", gone},
+        {D3DERR_DEVICEREMOVED, "D3DERR_DEVICEREMOVED", gone},
+        {D3DERR_DRIVERINTERNALERROR, "D3DERR_DRIVERINTERNALERROR", gone},
+        {D3DERR_OUTOFVIDEOMEMORY, "D3DERR_OUTOFVIDEOMEMORY", none},
+        {D3DERR_INVALIDCALL, "D3DERR_INVALIDCALL", none},
     };
+    const char *name = "unknown error", *advice = none;
     if (SUCCEEDED(result))
         return true;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (names[i].code == result) {
-            log_write(LOG_ERROR, "%s failed: %s%s", call, names[i].name, names[i].advice);
-            return false;
+            name = names[i].name;
+            advice = names[i].advice;
         }
-    }
-    log_write(LOG_ERROR, "%s failed: 0x%08lx", call, (unsigned long)result);
+    log_write(LOG_ERROR, "%s failed: %s (0x%08lx)%s", call, name, (unsigned long)result & 0xFFFFFFFF, advice);
     return false;
 }
 
@@ -109,27 +109,6 @@ void dxgi_unlock(void *section)
     com_release(section);
 }
 
-/* WCHAR is UTF-16 on Windows, where adapter names need no surrogates, so these are not handled; natively it is
- * UTF-32. */
-static void utf8_from_wide(const WCHAR *wide, size_t count, char *text, size_t size)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < count && wide[i] && at + 4 < size; i++) {
-        const unsigned c = wide[i];
-        if (c < 0x80) {
-            text[at++] = (char)c;
-        } else if (c < 0x800) {
-            text[at++] = (char)(0xC0 | c >> 6);
-            text[at++] = (char)(0x80 | (c & 0x3F));
-        } else if (c < 0x10000) {
-            text[at++] = (char)(0xE0 | c >> 12);
-            text[at++] = (char)(0x80 | (c >> 6 & 0x3F));
-            text[at++] = (char)(0x80 | (c & 0x3F));
-        }
-    }
-    text[at] = '\0';
-}
-
 bool dxgi_software(const struct d3d_adapter *adapter)
 {
     /* Microsoft's WARP and basic render driver are 1414:008c. Mesa's rasterisers are recognised by their names, because
@@ -137,35 +116,6 @@ bool dxgi_software(const struct d3d_adapter *adapter)
     return (adapter->vendor == 0x1414 && adapter->device == 0x8c) || strstr(adapter->description, "llvmpipe") ||
            strstr(adapter->description, "softpipe") || strstr(adapter->description, "SwiftShader");
 }
-
-#ifdef _WIN32
-
-static void *take_dxgi(void)
-{
-    return os_library_open("dxgi.dll", NULL, 0);
-}
-
-/* It stays loaded, because something that it started may still run. */
-static void put_dxgi(void *library)
-{
-    (void)library;
-}
-
-#else
-
-/* DXVK's native build, if the program has loaded it. Loading it here would make a program without Direct3D use
- * Vulkan. */
-static void *take_dxgi(void)
-{
-    return os_library_loaded("libdxvk_dxgi.so.0");
-}
-
-static void put_dxgi(void *library)
-{
-    os_library_close(library);
-}
-
-#endif
 
 /* A factory of DXGI 1.1 if it exists: a process must not mix the two versions, and current programs use the later one.
  * NULL: there is none. */
@@ -178,13 +128,19 @@ static IDXGIFactory *make_factory(void *library)
     return create && SUCCEEDED(create(later ? &IID_IDXGIFactory1 : &IID_IDXGIFactory, &factory)) ? factory : NULL;
 }
 
-static unsigned list_of(void *library, struct d3d_adapter *adapters, unsigned capacity)
+unsigned dxgi_list(struct d3d_adapter *adapters, unsigned capacity)
 {
-    IDXGIFactory *factory = make_factory(library);
+#ifdef _WIN32
+    /* It stays loaded, because something that it started may still run. */
+    void *library = os_library_open("dxgi.dll", NULL, 0);
+#else
+    /* DXVK's native build, if the program has loaded it: to load it here would make a program without Direct3D use
+     * Vulkan. It is not closed, so it stays. */
+    void *library = os_library_loaded("libdxvk_dxgi.so.0");
+#endif
+    IDXGIFactory *factory = library ? make_factory(library) : NULL;
     unsigned count = 0;
-    if (!factory)
-        return 0;
-    for (unsigned i = 0; count < capacity; i++) {
+    for (unsigned i = 0; factory && count < capacity; i++) {
         IDXGIAdapter *adapter = NULL;
         if (FAILED(IDXGIFactory_EnumAdapters(factory, i, &adapter)))
             break;
@@ -192,14 +148,6 @@ static unsigned list_of(void *library, struct d3d_adapter *adapters, unsigned ca
         com_release(adapter);
     }
     com_release(factory);
-    return count;
-}
-
-unsigned dxgi_list(struct d3d_adapter *adapters, unsigned capacity)
-{
-    void *library = take_dxgi();
-    const unsigned count = library ? list_of(library, adapters, capacity) : 0;
-    put_dxgi(library);
     return count;
 }
 
@@ -222,8 +170,9 @@ bool dxgi_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adap
     if (!known)
         return false;
     memset(adapter, 0, sizeof(*adapter));
-    utf8_from_wide(desc.Description, sizeof(desc.Description) / sizeof(desc.Description[0]), adapter->description,
-                   sizeof(adapter->description));
+    /* Names of adapters are ASCII; OpenCL's are compared with them. */
+    for (size_t i = 0; i < sizeof(desc.Description) / sizeof(desc.Description[0]) && desc.Description[i]; i++)
+        adapter->description[i] = (char)(desc.Description[i] < 0x80 ? desc.Description[i] : '?');
     adapter->vendor = desc.VendorId;
     adapter->device = desc.DeviceId;
     memcpy(adapter->luid, &desc.AdapterLuid, sizeof(adapter->luid));
@@ -276,20 +225,6 @@ static enum describe_status describe_texture(const struct resource_facts *facts,
     return DESCRIBED;
 }
 
-/* A tile pool has no bytes that can be copied, and protected contents must not reach CPU memory. */
-static enum describe_status check_misc(const struct resource_facts *facts, char *why, size_t why_size)
-{
-    if (facts->misc & D3D11_RESOURCE_MISC_TILE_POOL)
-        return describe_refuse(DESCRIBE_UNFIT, why, why_size,
-                               "the buffer is a tile pool, which has no bytes; share a resource that uses its tiles");
-    if (facts->misc & (D3D11_RESOURCE_MISC_HW_PROTECTED | D3D11_RESOURCE_MISC_RESTRICTED_CONTENT))
-        return describe_refuse(DESCRIBE_UNFIT, why, why_size,
-                               "the resource's content is protected (misc flags 0x%x); share one without HW_PROTECTED "
-                               "and RESTRICTED_CONTENT",
-                               facts->misc);
-    return DESCRIBED;
-}
-
 enum describe_status dxgi_describe(const struct resource_facts *facts, enum surface_kind kind, uint32_t index,
                                    struct surface_desc *desc, char *why, size_t why_size)
 {
@@ -297,9 +232,6 @@ enum describe_status dxgi_describe(const struct resource_facts *facts, enum surf
         return describe_refuse(DESCRIBE_UNFIT, why, why_size,
                                "the %s has usage IMMUTABLE; share one with usage DEFAULT",
                                kind == SURFACE_BUFFER ? "buffer" : "texture");
-    const enum describe_status status = check_misc(facts, why, why_size);
-    if (status != DESCRIBED)
-        return status;
     if (kind != SURFACE_BUFFER)
         return describe_texture(facts, kind, index, desc, why, why_size);
     *desc = (struct surface_desc){

@@ -43,7 +43,6 @@ struct resource_facts {
     DXGI_FORMAT format;
     UINT width, height, depth, levels, slices, samples;
     UINT usage, bind, access; /* D3D11_USAGE, D3D11_BIND_FLAG, D3D11_CPU_ACCESS_FLAG */
-    UINT misc;                /* D3D11_RESOURCE_MISC_FLAG; 0 for Direct3D 10, which has other values */
 };
 
 /* The rules that the two APIs share: finds plane, slice and level of `index` and fills `desc`. */

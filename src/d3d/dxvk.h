@@ -28,7 +28,7 @@ bool dxvk_flush_deferred(void *device, void *resource, uint32_t level, uint32_t 
 bool dxvk_submit(void *device);
 
 /* The device address of a buffer of Direct3D 10 or 11 (ID3D11VkExtDevice1), which does not move from then on, and its
- * size in bytes. 0: DXVK does not report it; it does so if the Vulkan driver is NVIDIA's. */
+ * size in bytes. 0: DXVK does not report it; that needs VK_NVX_image_view_handle. */
 uint64_t dxvk_buffer_address(void *device, void *buffer, uint64_t *size);
 
 /* Waits for an event query: polls `reached` until its result is positive (true) or negative (false). */

@@ -43,13 +43,6 @@ struct native_ops {
     /* Whether the surface's device is not lost; an error is logged. */
     bool (*alive)(const struct surface *surface);
 
-    /* For a surface that cannot be shared itself: a resource of that surface's size, with one level and one slice, that
-     * can. Fills `copy`, whose `resource` has one reference for the caller. The copies are queued; `copy_back` also
-     * submits them. False: it is not possible, or Direct3D fails. NULL: not supported. */
-    bool (*make_copy)(const struct surface *surface, struct surface *copy);
-    bool (*copy_from)(const struct surface *surface, const struct surface *copy);
-    bool (*copy_back)(const struct surface *surface, const struct surface *copy);
-
     /* An image of the device with PROBE_SIZE x PROBE_SIZE texels, used to identify its Vulkan device: its handle, and
      * the resource for the caller to release. NULL if there is none. */
     void *(*make_probe)(void *device, uint64_t *image);

@@ -1,212 +1,131 @@
 #include "emulate/delivery.h"
 
-#include "log.h"
 #include "os/os.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 static os_mutex lock = OS_MUTEX_INIT;
-static os_condition came = OS_CONDITION_INIT;
+static os_condition changed = OS_CONDITION_INIT;
+/* Guarded by `lock`, but only the delivering thread removes items. */
+static struct delivery *first, *last;
+static bool added; /* since the last pass */
+/* Whether a function runs, and whose; the passes through the list that were requested and have ended. */
+static bool running;
+static const void *running_queue, *running_context;
+static unsigned long long passes_wanted, passes_ended;
 
-/* ---- deliveries ---- */
-
-static bool delivering, busy;
-static unsigned draining; /* threads that wait for the threads here to end */
-static struct delivery *first, **last = &first;
 /* Whether this is the delivering thread. */
 static _Thread_local bool here;
 
-enum { DRAIN_MS = 1000 };
-
-static void deliver_all(void *data)
+static void remove_locked(struct delivery *delivery)
 {
-    (void)data;
+    *(delivery->before ? &delivery->before->after : &first) = delivery->after;
+    *(delivery->after ? &delivery->after->before : &last) = delivery->before;
+}
+
+static void run_due_locked(unsigned long long *moved)
+{
+    for (struct delivery *delivery = first, *after; delivery; delivery = after) {
+        after = delivery->after;
+        if (!delivery->is_due)
+            continue;
+        remove_locked(delivery);
+        running = true;
+        running_queue = delivery->queue;
+        running_context = delivery->context;
+        os_unlock(&lock);
+        delivery->run(delivery);
+        os_lock(&lock);
+        running = false;
+        *moved = os_nanoseconds();
+        os_wake_all(&changed);
+    }
+}
+
+/* Polls more and more slowly while nothing happens: an eighth of the time that has passed, 16 ms at most. */
+static unsigned pass(void)
+{
+    enum { LONGEST_MS = 16 };
+    static unsigned long long moved;
     here = true;
     os_lock(&lock);
-    for (bool idle = false; first || (!idle && !draining);) {
-        struct delivery *next = first;
-        if (!next) {
-            os_wait(&came, &lock, THREAD_REST_MS);
-            idle = true;
-            continue;
-        }
-        idle = false;
-        first = next->after;
-        if (!first)
-            last = &first;
-        busy = true;
-        os_unlock(&lock);
-        next->run(next);
-        os_lock(&lock);
-        busy = false;
-    }
-    delivering = false;
-    os_wake_all(&came);
+    const unsigned long long number = passes_wanted;
+    struct delivery *delivery = last;
+    if (added)
+        moved = os_nanoseconds();
+    added = false;
     os_unlock(&lock);
-}
-
-static bool ready_locked(void)
-{
-    static bool told;
-    if (!delivering)
-        delivering = os_thread_start(deliver_all, NULL);
-    if (!delivering && !told)
-        log_write(LOG_ERROR, "the thread for callbacks cannot be started");
-    told = !delivering;
-    return delivering;
-}
-
-bool delivery_ready(void)
-{
-    os_stay_loaded();
+    for (; delivery; delivery = delivery->before)
+        delivery->is_due = delivery->is_due || delivery->due(delivery);
     os_lock(&lock);
-    const bool ready = ready_locked();
+    run_due_locked(&moved);
+    passes_ended = number;
+    const bool any = first != NULL;
+    os_wake_all(&changed);
     os_unlock(&lock);
-    return ready;
+    const unsigned long long pause = 1 + (os_nanoseconds() - moved) / 8000000;
+    return !any ? 0 : pause < LONGEST_MS ? (unsigned)pause : LONGEST_MS;
 }
 
-bool delivery_stuck(void)
+static struct watch watch = {.poll = pass, .calls_back = true};
+static atomic_bool stalled; /* an item waits for a thread that could not be started */
+
+bool deliver(struct delivery *delivery, bool insist)
 {
+    if (!watch_start(&watch) && !insist)
+        return false;
     os_lock(&lock);
-    const bool stuck = first && !ready_locked();
-    os_unlock(&lock);
-    return stuck;
-}
-
-static unsigned try_again(void)
-{
-    return delivery_stuck() ? RETRY_MS : 0;
-}
-
-static struct watch stuck_watch = {.poll = try_again};
-
-void deliver(struct delivery *delivery)
-{
+    delivery->before = last;
     delivery->after = NULL;
-    os_lock(&lock);
-    *last = delivery;
-    last = &delivery->after;
-    const bool ready = ready_locked();
-    os_wake_all(&came);
+    delivery->is_due = false;
+    *(last ? &last->after : &first) = delivery;
+    last = delivery;
+    added = true;
     os_unlock(&lock);
-    if (!ready)
-        watch_start(&stuck_watch); /* its thread may already exist */
+    if (!watch_start(&watch))
+        atomic_store(&stalled, true);
+    return true;
 }
 
-bool delivery_here(void)
+void delivery_retry(void)
 {
-    return here;
+    if (atomic_exchange(&stalled, false) && !watch_start(&watch))
+        atomic_store(&stalled, true);
 }
 
-bool delivery_pending(void)
+static bool runs_for_locked(const void *owner)
 {
-    os_lock(&lock);
-    const bool pending = first || busy;
-    os_unlock(&lock);
-    return pending;
+    return running && (running_queue == owner || running_context == owner);
 }
 
-void delivery_drain(void)
+static bool has_any_locked(const void *owner)
 {
-    const unsigned long long end = os_nanoseconds() + DRAIN_MS * 1000000ull;
-    os_lock(&lock);
-    draining++;
-    os_wake_all(&came);
-    for (unsigned long long now = os_nanoseconds(); (first || busy || delivering) && now < end; now = os_nanoseconds())
-        os_wait(&came, &lock, first && !ready_locked() ? RETRY_MS : (unsigned)((end - now) / 1000000) + 1);
-    draining--;
-    os_unlock(&lock);
-}
-
-/* ---- watches ---- */
-
-static os_mutex watch_lock = OS_MUTEX_INIT;
-static os_condition wanted = OS_CONDITION_INIT;
-static struct watch *watches;
-static bool watching, watches_end;
-
-/* The next watch to poll, or NULL and the number of milliseconds until one is due. */
-static struct watch *find_due(unsigned *pause)
-{
-    const unsigned long long now = os_nanoseconds() / 1000000;
-    *pause = THREAD_REST_MS;
-    for (struct watch *watch = watches; watch; watch = watch->after) {
-        if (!watch->wanted)
-            continue;
-        if (watch->due <= now)
-            return watch;
-        if (watch->due - now < *pause)
-            *pause = (unsigned)(watch->due - now);
-    }
-    return NULL;
-}
-
-static bool any_wanted(void)
-{
-    for (const struct watch *watch = watches; watch; watch = watch->after)
-        if (watch->wanted)
+    for (const struct delivery *delivery = first; delivery; delivery = delivery->after)
+        if (delivery->queue == owner || delivery->context == owner)
             return true;
-    return false;
+    return runs_for_locked(owner);
 }
 
-static void poll_watches(void *data)
+void delivery_settle(const void *owner)
 {
-    (void)data;
-    os_lock(&watch_lock);
-    for (bool idle = false; any_wanted() || (!idle && !watches_end);) {
-        unsigned pause;
-        struct watch *watch = find_due(&pause);
-        if (!watch) {
-            idle = !any_wanted();
-            os_wait(&wanted, &watch_lock, pause);
-            continue;
-        }
-        watch->wanted = false; /* whoever needs another poll meanwhile requests it again */
-        os_unlock(&watch_lock);
-        const unsigned again = watch->poll();
-        os_lock(&watch_lock);
-        if (again && !watch->wanted) {
-            watch->wanted = true;
-            watch->due = os_nanoseconds() / 1000000 + again;
-        }
-    }
-    watching = false;
-    os_wake_all(&wanted);
-    os_unlock(&watch_lock);
-}
-
-void watches_drain(void)
-{
-    os_lock(&watch_lock);
-    watches_end = true;
-    os_wake_all(&wanted);
-    for (unsigned i = 0; i < 100 && watching && !any_wanted(); i++)
-        os_wait(&wanted, &watch_lock, 1);
-    watches_end = false;
-    os_unlock(&watch_lock);
-}
-
-bool watch_start(struct watch *watch)
-{
-    static bool told;
-    os_stay_loaded();
-    os_lock(&watch_lock);
-    if (!watching)
-        watching = os_thread_start(poll_watches, NULL);
-    if (!watching && !told)
-        log_write(LOG_ERROR, "the polling thread cannot be started");
-    told = !watching;
-    if (watching && !watch->listed) {
-        watch->listed = true;
-        watch->after = watches;
-        watches = watch;
-    }
-    if (watching && (!watch->wanted || watch->due > os_nanoseconds() / 1000000 + 1)) {
-        watch->wanted = true;
-        watch->due = os_nanoseconds() / 1000000 + 1;
-        os_wake_all(&wanted);
-    }
-    const bool started = watching;
-    os_unlock(&watch_lock);
-    return started;
+    enum { MOST_MS = 100 };
+    const unsigned long long end = os_nanoseconds() + MOST_MS * 1000000ull;
+    if (here || os_process_ends())
+        return;
+    delivery_retry();
+    os_lock(&lock);
+    const unsigned long long number = ++passes_wanted;
+    bool any = has_any_locked(owner);
+    os_unlock(&lock);
+    const bool polls = any && watch_start(&watch);
+    os_lock(&lock);
+    /* While another owner's function runs, there is no end in sight. */
+    for (unsigned long long now; polls && (now = os_nanoseconds()) < end && has_any_locked(owner) &&
+                                 passes_ended < number && (runs_for_locked(owner) || !running);)
+        os_wait(&changed, &lock, (unsigned)((end - now) / 1000000) + 1);
+    any = first || running;
+    os_unlock(&lock);
+    if (!any)
+        watches_drain();
 }

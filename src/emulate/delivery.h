@@ -1,52 +1,33 @@
-/* Calls the application's callbacks, one after the other, on one of cld3d's threads. */
+/* Calls the program's callbacks, one after the other, on one of cld3d's threads, which polls for what is due. */
 #ifndef CLD3D_EMULATE_DELIVERY_H
 #define CLD3D_EMULATE_DELIVERY_H
 
-#include <stdbool.h>
+#include "emulate/watch.h"
 
-/* The first member of a delivered item. `run` makes the call and frees the item. */
+#include <CL/cl.h>
+
+/* The first member of a delivered item. */
 struct delivery {
+    /* Whether it is time for the call; asked on cld3d's thread until it is true, later items first: so commands that end
+     * in their order are called back in their order. */
+    bool (*due)(struct delivery *delivery);
+    /* Then makes the call, and frees the item or delivers it again. */
     void (*run)(struct delivery *delivery);
-    struct delivery *after;
+    cl_command_queue queue; /* whose last releases wait for the call; only compared */
+    cl_context context;
+    struct delivery *before, *after;
+    bool is_due;
 };
 
-/* Starts the thread if it is not running. False: out of resources. For calls with no lock held, before the first `deliver`. */
-bool delivery_ready(void);
+/* Takes over `delivery`. False, without it, if there is no thread to call it; with `insist` it is then kept for
+ * delivery_retry. For calls with no lock held. */
+bool deliver(struct delivery *delivery, bool insist);
 
-/* Takes over `delivery`, and restarts the thread if it has ended for lack of work. May be called with any lock held. */
-void deliver(struct delivery *delivery);
+/* Tries again to start the thread if something waits for it. */
+void delivery_retry(void);
 
-/* Whether something waits although no thread can be started for it. Tries again. May be called with any lock held. */
-bool delivery_stuck(void);
-
-/* Whether something has yet to be called, or is being called. */
-bool delivery_pending(void);
-
-/* Whether this is the delivering thread. */
-bool delivery_here(void);
-
-/* Waits until everything pending is delivered and the thread has ended, at most a second; not for calls from the
- * delivering thread. No threads may be left when a process ends: Wine ends them with a signal for which PoCL's compiler
- * has a handler. */
-void delivery_drain(void);
-
-/* How long a thread waits for work before it ends, and how long it waits after a failure before it tries again. */
-enum { THREAD_REST_MS = 500, RETRY_MS = 16 };
-
-/* Polling of things that cannot be waited for. `poll` returns the milliseconds until the next poll; 0: not until it is
- * requested again. It runs on one of cld3d's threads, which sleeps while nothing needs polling. */
-struct watch {
-    unsigned (*poll)(void);
-    struct watch *after;
-    unsigned long long due; /* of the next poll, if it is wanted: os_nanoseconds in milliseconds */
-    bool listed, wanted;
-};
-
-/* Requests a poll in a millisecond, unless one is due sooner. `watch` must live forever. False: the thread cannot be
- * created. For calls with no lock held, unless after delivery_ready. */
-bool watch_start(struct watch *watch);
-
-/* Waits briefly for the thread to end, unless something needs polling. */
-void watches_drain(void);
+/* Before the last release of a queue or context: waits for calls of its own that are due, 100 ms at most. If nothing is
+ * left to deliver, cld3d's threads end. Does nothing in a delivered callback, and when the process ends. */
+void delivery_settle(const void *owner);
 
 #endif

@@ -23,14 +23,11 @@ void emulate_install(void)
     }
     underlying = next;
     known_devices_install(&next);
-    contexts_install(&next);
     cl2_install(&next);
-    if (!emulate_calls_back()) {
-        fence_install(&next);
-        return;
+    if (emulate_calls_back()) {
+        event_callback_install(&next);
+        program_notify_install(&next);
+        destructor_install(&next);
     }
-    event_callback_install(&next);
-    blocking_install(&next);
-    program_notify_install(&next);
-    destructor_install(&next);
+    fence_install(&next);
 }

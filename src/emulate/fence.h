@@ -1,5 +1,5 @@
-/* Tracks the remaining commands in the queues of a context, for drivers whose reference counts exclude queued commands
- * (NVIDIA's): when such an object has only one reference left, commands may still use it. */
+/* Tracks the remaining commands in the queues of a context, for drivers whose reference counts exclude queued commands:
+ * when such an object has only one reference left, commands may still use it. */
 #ifndef CLD3D_EMULATE_FENCE_H
 #define CLD3D_EMULATE_FENCE_H
 
@@ -13,21 +13,15 @@ struct fence;
 bool fence_counted_below(cl_context context);
 
 /* Creates a fence behind all commands that are in the context's queues now. NULL if out of memory: try again later. The
- * caller owns it. No lock may be held that is taken in callbacks, here and in fence_passed. */
+ * caller owns it. No lock may be held that is taken in callbacks. */
 struct fence *fence_make(cl_context context);
-/* Whether everything before it has ended. One thread at a time may call. */
-bool fence_passed(struct fence *fence);
-void fence_free(struct fence *fence);
-
-/* Tracks a queue that a function of an extension has created, and returns it; NULL is allowed. If there is no memory,
- * releases it, stores the code in `errcode_ret` (may be NULL) and returns NULL. */
-cl_command_queue fence_follow(cl_command_queue handle, cl_context context, cl_int *errcode_ret);
+/* Whether everything before it has ended. */
+bool fence_passed(const struct fence *fence);
+void fence_free(struct fence *fence); /* NULL is allowed */
 
 /* Whether a handle is a queue that the application holds or, with `as_context`, the context of one, which the queue
  * keeps. False if queues are not tracked. */
 bool fence_keeps(const void *handle, bool as_context);
-/* Whether the application holds the queue and it is in order. Another thread may release it meanwhile. */
-bool fence_in_order(cl_command_queue handle);
 
 /* Tracks the queues of `table` from now on. */
 void fence_install(cl_icd_dispatch *table);

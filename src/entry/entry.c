@@ -54,18 +54,14 @@ static const cl_icd_dispatch *pass_on(next_function other)
 }
 
 /* A companion fills empty slots; then cld3d emulates what is still missing. */
-static void emulate_next(void)
-{
-#ifdef _WIN32
-    client_join();
-#endif
-    emulate_install();
-}
-
 static const cl_icd_dispatch *act(bool there)
 {
-    if (there)
-        emulate_next();
+    if (there) {
+#ifdef _WIN32
+        client_join();
+#endif
+        emulate_install();
+    }
     tiers_install();
     return tier_share();
 }

@@ -6,8 +6,8 @@
 #include <CL/cl_dx9_media_sharing.h>
 #include <string.h>
 
-/* The functions of the Khronos extensions. Those of Direct3D 10 and 11 stand without their KHR: each has an alias of the NVIDIA
- * extension, which differs in the name alone, such as clEnqueueAcquireD3D11ObjectsKHR and clEnqueueAcquireD3D11ObjectsNV. */
+/* The functions of the Khronos extensions. Those of Direct3D 10 and 11 stand without their KHR: each has an alias of the
+ * older NV extension, which differs in the name alone: clEnqueueAcquireD3D11ObjectsKHR, clEnqueueAcquireD3D11ObjectsNV. */
 #define D3D1X_STEMS(X, version)              \
     X(clGetDeviceIDsFromD3D##version)        \
     X(clCreateFromD3D##version##Buffer)      \

@@ -1,17 +1,14 @@
 #include "entry/entry.h"
 
+#include "defer/pending.h"
 #include "entry/entry_points.h"
 #include "formats/image.h"
 #include "share/share.h"
 
 void tiers_install(void)
 {
-    deferral = (struct deferral){deferred_mark_locked, deferred_claim_locked, deferred_run};
-
     tier_formats_table = next;
     image_install(&tier_formats_table);
-    image_create_install(&tier_formats_table);
-    image_query_install(&tier_formats_table);
     transfer_install(&tier_formats_table);
     map_install(&tier_formats_table);
     launch_install(&tier_formats_table);

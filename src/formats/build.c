@@ -1,6 +1,6 @@
 /* Programs of contexts with interop are built so that their kernels report which image arguments they read and which
- * they write. PoCL discards this unless the option is given; each kernel with an emulated image would then count as
- * doing both (launch.c). The application sees only the options that it gave. */
+ * they write; otherwise each kernel with an emulated image would count as doing both (launch.c). The application sees
+ * only the options that it gave. */
 #include "formats/image.h"
 
 #include "handles/handle_kind.h"
@@ -9,90 +9,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASKED "-cl-kernel-arg-info"
-/* The macro precedes cld3d's options, and so separates them from the application's. */
+/* The macro precedes cld3d's option, and so separates it from the application's. */
 #define MARK "-D__CLD3D__"
+#define ADDED " " MARK " -cl-kernel-arg-info"
 
-/* The program's context, retained; NULL if it has no interop. */
-static struct context_record *with_interop(cl_program program)
+static bool has_interop(cl_program program)
 {
     cl_context handle = NULL;
     if (!registry_hot() || !handle_may_be(program, clGetProgramInfo) || handle_is_other(HANDLE_PROGRAM, program) ||
         next.clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof(handle), &handle, NULL) != CL_SUCCESS)
-        return NULL;
+        return false;
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
-    if (context && context->interop)
-        return context;
+    const bool interop = context && context->interop;
     record_release(context);
-    return NULL;
+    return interop;
 }
 
-/* The options followed by cld3d's, owned by the caller; NULL if out of memory. `asks`: add ASKED, not only the
- * macro. */
-static char *more_options(const char *options, bool asks)
-{
-    const char *given = options ? options : "", *asked = asks && !strstr(given, ASKED) ? " " ASKED : "";
-    const size_t size = strlen(given) + sizeof(" " MARK " " ASKED);
-    char *more = malloc(size);
-    if (more)
-        snprintf(more, size, "%s " MARK "%s", given, asked);
-    return more;
-}
-
-/* Whether the program was created from source: drivers may refuse options for others. */
-static bool has_source(cl_program program)
-{
-    size_t size = 0;
-    return next.clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &size) == CL_SUCCESS && size > 1;
-}
-
-/* Builds the program again with options that the driver may accept; the application was not notified of the first
- * build. */
-static cl_int build_again(cl_int status, cl_program program, cl_uint num_devices, const cl_device_id *device_list,
-                          const char *options)
-{
-    char *marked = status == CL_BUILD_PROGRAM_FAILURE ? more_options(options, false) : NULL;
-    if (status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BUILD_OPTIONS)
-        status = next.clBuildProgram(program, num_devices, device_list, marked ? marked : options, NULL, NULL);
-    free(marked);
-    return status;
-}
-
+/* If the driver refuses the option, the program is built without it. That cannot be done for a build in the background,
+ * of whose failure the driver notifies the application. */
 static cl_int CL_API_CALL build_program(cl_program program, cl_uint num_devices, const cl_device_id *device_list,
                                         const char *options, void(CL_CALLBACK *pfn_notify)(cl_program, void *),
                                         void *user_data)
 {
-    /* With a notify function there is no second build: PoCL 3.1 notifies the application even if it refuses the options
-     * at once. */
-    const bool again = !pfn_notify;
-    struct context_record *context = with_interop(program);
-    const bool asks = context && (again || !context_has(context, QUIRK_NVIDIA_ARGUMENT_INFO));
-    char *more = context && (again || has_source(program)) ? more_options(options, asks) : NULL;
-    record_release(context);
-    cl_int status =
-        next.clBuildProgram(program, num_devices, device_list, more ? more : options, pfn_notify, user_data);
-    if (more && again)
-        status = build_again(status, program, num_devices, device_list, options);
-    free(more);
-    return status;
-}
-
-static cl_int CL_API_CALL compile_program(cl_program program, cl_uint num_devices, const cl_device_id *device_list,
-                                          const char *options, cl_uint num_input_headers,
-                                          const cl_program *input_headers, const char **header_include_names,
-                                          void(CL_CALLBACK *pfn_notify)(cl_program, void *), void *user_data)
-{
-    struct context_record *context = with_interop(program);
-    /* There is no second try: a failure may be reported only when the program is linked. */
-    char *more = context && has_source(program)
-                     ? more_options(options, !context_has(context, QUIRK_NVIDIA_ARGUMENT_INFO))
-                     : NULL;
-    record_release(context);
-    const cl_int status =
-        next.clCompileProgram(program, num_devices, device_list, more ? more : options, num_input_headers,
-                              input_headers, header_include_names, pfn_notify, user_data);
-    free(more);
-    return status;
+    const char *given = options ? options : "";
+    const size_t size = strlen(given) + sizeof(ADDED);
+    char *more = !pfn_notify && has_interop(program) ? malloc(size) : NULL;
+    if (more) {
+        snprintf(more, size, "%s" ADDED, given);
+        const cl_int status = next.clBuildProgram(program, num_devices, device_list, more, NULL, user_data);
+        free(more);
+        if (status != CL_BUILD_PROGRAM_FAILURE && status != CL_INVALID_BUILD_OPTIONS)
+            return status;
+    }
+    return next.clBuildProgram(program, num_devices, device_list, options, pfn_notify, user_data);
 }
 
 /* The driver's answer without the added options; NULL if none were added, or if the driver does not answer. */
@@ -118,9 +67,8 @@ static char *given_options(cl_program program, cl_device_id device)
 static cl_int CL_API_CALL get_build_info(cl_program program, cl_device_id device, cl_program_build_info param_name,
                                          size_t param_value_size, void *param_value, size_t *param_value_size_ret)
 {
-    struct context_record *context = param_name == CL_PROGRAM_BUILD_OPTIONS ? with_interop(program) : NULL;
-    char *given = context ? given_options(program, device) : NULL;
-    record_release(context);
+    char *given =
+        param_name == CL_PROGRAM_BUILD_OPTIONS && has_interop(program) ? given_options(program, device) : NULL;
     if (!given)
         return next.clGetProgramBuildInfo(program, device, param_name, param_value_size, param_value,
                                           param_value_size_ret);
@@ -133,6 +81,5 @@ static cl_int CL_API_CALL get_build_info(cl_program program, cl_device_id device
 void build_install(cl_icd_dispatch *table)
 {
     table->clBuildProgram = build_program;
-    table->clCompileProgram = compile_program;
     table->clGetProgramBuildInfo = get_build_info;
 }

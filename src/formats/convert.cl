@@ -30,7 +30,7 @@ float snorm8_to_float(uchar x)
     return c == -128 ? BELOW_MINUS_ONE : (float)c / 127.0f;
 }
 
-/* In whole ints: where rusticl 22.3 compiles for AVX2, it crashes on a choice between chars. */
+/* In whole ints: some compilers of drivers crash on a choice between chars. */
 uchar float_to_snorm8(float x)
 {
     const int c = isnan(x) ? 0 : convert_int_rte(clamp(x * 127.0f, -128.0f, 127.0f));
@@ -98,7 +98,7 @@ kernel void narrow(global const WIDE *from, global NARROW *to)
 
 #else
 
-/* Without an array of its own: the compiler of rusticl 22.3 crashes on one of uchar. */
+/* Without an array of its own: some compilers of drivers crash on one of uchar. */
 kernel void widen(global const NARROW *from, global WIDE *to)
 {
     const size_t texel = get_global_id(0);

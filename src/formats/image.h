@@ -8,10 +8,8 @@
 /* A mapping that the application holds. */
 struct image_mapping {
     void *pointer; /* the application's pointer */
-    cl_mem narrow; /* owned; the mapped buffer in the declared format. NULL: the rows are in the image's host memory */
+    cl_mem narrow; /* owned; the mapped buffer, whose texels are in the declared format */
     bool writes;
-    /* owned; `narrow` is unmapped behind it, but the driver has refused the rest of the unmap. Otherwise NULL */
-    cl_event collected;
     size_t origin[3], region[3];
     struct image_mapping *after;
 };
@@ -20,19 +18,16 @@ struct image_record {
     struct record head;
     struct context_record *context; /* retained */
     struct converter *converter;    /* the context's */
-    cl_mem_object_type type;
-    size_t extent[3];            /* in the units of regions: width; height or layers; depth or layers */
-    cl_mem_flags flags;          /* as given; 0 is replaced by CL_MEM_READ_WRITE */
-    void *host;                  /* of CL_MEM_USE_HOST_PTR, otherwise NULL */
-    size_t host_row, host_slice; /* pitches in bytes of the memory that the application gave */
-    cl_image_desc desc;          /* as given */
+    bool deep;                      /* a 3D image; otherwise 2D */
+    size_t extent[3];               /* in texels; a 2D image has one slice */
 
     /* Guarded by registry_lock. */
     struct image_mapping *mappings;
-    /* a kernel may have written values that the declared format cannot hold: more channels, more precision */
+    /* The image may have values that the declared format cannot hold: more channels, more precision. */
     bool unquantized;
-    unsigned written; /* changes whenever the image becomes unquantized, or is overwritten */
-    /* owned; of the last command that requantizes it. NULL: none, or it may have no effect, or a launch has it */
+    unsigned written; /* changes whenever the image becomes unquantized */
+    /* Owned; of the last command that requantizes the image, which is quantized when it is complete. NULL: none, or a
+     * launch has it. */
     cl_event requantized;
     cl_command_queue requantized_in;
 };
@@ -61,34 +56,13 @@ cl_int image_storage_of(cl_context context, const cl_image_format *format, cl_me
 cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                          const cl_image_desc *desc, void *memory, cl_int *status);
 
-/* Notes that an image is unquantized from the command on that is now enqueued, or no longer. An unquantized image is
- * noted before the driver gets the command and again after it: a requantizing command may come before the command in
- * the driver's queue. image_written returns `written` of the record. */
-void image_set_unquantized(struct image_record *image, bool unquantized);
-bool image_is_unquantized(struct image_record *image);
-unsigned image_written(struct image_record *image);
-/* The command of `event`, enqueued in that queue when image_written returned `written`, overwrites the whole image.
- * Once an event has failed, the image counts as quantized only when the command is complete. */
-void image_requantized_by(struct image_record *image, cl_event event, cl_command_queue in, unsigned written);
-/* Takes over the event of a command that requantizes the image, which is kept if `pending`; otherwise the image is
- * quantized. If the image was written to since `written`, neither happens. */
-void image_keep_requantized(struct image_record *image, cl_event requantized, cl_command_queue in, unsigned written,
-                            bool pending);
-/* Whether later commands may rely on this one: it has not failed, and no user event is pending that could make it fail,
- * or that could let a command enqueued later run before it. Once an event has failed it must be complete: a command
- * behind a failed one may itself fail. */
-bool image_command_counts(cl_event event);
-/* The same, or it will be true when the command is complete. */
-bool image_command_may_count(cl_event event);
+/* Notes that the image is unquantized from a command on. Called before the driver gets the command and again after it:
+ * a requantizing command may come before it in the driver's queue. */
+void image_set_unquantized(struct image_record *image);
 /* A command overwrites the whole image in its declared format: nothing that a kernel wrote remains. While a user event
  * is pending this is not relied on: the command may fail, or belong to a deferred acquire, behind which kernels have
  * been enqueued before it. */
 void image_overwritten(cl_mem image);
-
-/* Bytes of a region in the declared format, tightly packed; SIZE_MAX if a size_t cannot hold them. */
-size_t image_region_bytes(const struct image_record *image, const size_t *region);
-/* Whether origin and region are inside an image of that size; either may be NULL. */
-bool image_region_inside(const size_t *extent, const size_t *origin, const size_t *region);
 
 /* A region of an emulated image, and where commands on it are enqueued. */
 struct image_part {
@@ -105,30 +79,17 @@ static inline struct image_part image_part_behind(const struct image_part *part,
     return (struct image_part){part->image, part->origin, part->region, part->queue, 1, event};
 }
 
-/* Whether the part is inside the image; packed YUV is addressed in pairs of texels. Its origin and region may be
- * NULL. */
-bool image_part_valid(const struct image_part *part);
-
-/* Refuses a host command if the image has one of these flags. A queue of another context is left to the driver to
- * refuse. */
-cl_int image_check_access(const char *call, const struct image_part *part, cl_mem_flags forbidden);
-
-/* The code of a command for which the driver returned `status` and gave the event `done`:
- * CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST if it was blocking and has failed. Drivers do not report this failure,
- * or they report it by the status of the event, which rusticl 25.0 returns even then. */
-static inline cl_int image_outcome(cl_bool blocking, cl_int status, cl_event done)
-{
-    return blocking && done && event_status(done) < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : status;
-}
+/* Bytes of a region in the declared format, tightly packed; SIZE_MAX if a size_t cannot hold them. */
+size_t image_region_bytes(const struct image_record *image, const size_t *region);
+/* Refuses a part that is empty or not inside the image; origin and region may be NULL. Packed YUV is addressed in pairs
+ * of texels. */
+cl_int image_check_part(const char *call, const struct image_part *part);
 
 /* Both enqueue copies: the first puts the texels of a region, in the declared format and tightly packed, into `narrow`;
  * the second puts them from there into the image. `first` (may be NULL) and `done` get events, owned by the caller; on
  * failure no event is returned. `wide` is a buffer of image_wide_buffer, which is taken over; NULL: one is made. */
 cl_int image_to_narrow(const struct image_part *part, cl_mem narrow, cl_event *first, cl_event *done);
 cl_int image_from_narrow(const struct image_part *part, cl_mem narrow, cl_mem wide, cl_event *done);
-/* Gives up a command some of whose steps are already enqueued behind the part's wait list, which is the application's. `last` is the
- * event of the last step, taken over, or NULL. If a user event blocks these steps, the queue counts as blocked. */
-void image_give_up(const struct image_part *part, cl_event last);
 
 /* Enqueues the write of a region of an image from host rows, or its read into them, without blocking. The rows are in
  * the declared format, or with `stored` in the format of the driver's image. The list gets the events of all commands
@@ -136,36 +97,30 @@ void image_give_up(const struct image_part *part, cl_event last);
 cl_int image_move(cl_mem image, bool stored, bool write, const size_t *origin, const size_t *region,
                   const struct mapped_surface *rows, const struct enqueueing *to);
 
-/* Creates a buffer in the image's context, for the caller to release: for `bytes`, or for the texels of a region in the
- * declared format, or in the stored one. NULL on failure, with `*status` set and logged. */
-cl_mem image_buffer(const struct image_record *image, cl_mem_flags flags, size_t bytes, cl_int *status);
-cl_mem image_narrow_buffer(const struct image_record *image, const size_t *region, cl_int *status);
+/* Creates a buffer in the image's context, for the caller to release: for the texels of a region in the declared format,
+ * or in the stored one. NULL on failure, with `*status` set and logged. */
+cl_mem image_narrow_buffer(const struct image_record *image, cl_mem_flags flags, const size_t *region, cl_int *status);
 cl_mem image_wide_buffer(const struct image_record *image, const size_t *region, cl_int *status);
 
-/* Passes the event of a composite command to the application: `done` reports `type` and starts with `first`. Both are
- * taken over, whether the application wants an event or not. */
-void image_publish(cl_command_queue queue, cl_command_type type, cl_event first, cl_event done, cl_event *event);
+/* Ends a composite command that is enqueued: if it is blocking, waits for it. Passes its event to the application: `done`
+ * reports `type` and starts with `first`. Both are taken over, whether the application wants an event or not. */
+cl_int image_publish(const struct image_part *part, bool blocking, cl_command_type type, cl_event first, cl_event done,
+                     cl_event *event);
 
 /* How a kernel may use the image that its argument names. */
 void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes);
 /* Call this before the driver gets kernels that read or write an image: an emulated one is prepared for them as for an
  * enqueued kernel (launch.c), behind the wait list. The kernels must wait for the events that are added to `requantized`.
  * Other images need nothing. After the driver has the kernels, call image_after_kernels for each image, and then
- * image_end_kernels with their wait list and the driver's status: later commands run after those in `requantized` even if
- * the kernels are refused. It closes the list. */
+ * image_end_kernels with the driver's status: later commands run after those in `requantized` even if the kernels are
+ * refused. It closes the list. */
 cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem image, bool reads, bool writes,
                             cl_uint wait_count, const cl_event *wait, struct event_list *requantized);
 void image_after_kernels(cl_mem image, bool writes);
-void image_end_kernels(const char *call, cl_command_queue queue, struct event_list *requantized, cl_uint wait_count,
-                       const cl_event *wait, cl_int status);
-
-/* Frees the record of an image; for its creation. */
-void image_destroy(struct record *record);
+void image_end_kernels(cl_command_queue queue, struct event_list *requantized, cl_int status);
 
 /* The parts of the tier. */
 void image_install(cl_icd_dispatch *table);
-void image_create_install(cl_icd_dispatch *table);
-void image_query_install(cl_icd_dispatch *table);
 void transfer_install(cl_icd_dispatch *table);
 void map_install(cl_icd_dispatch *table);
 void launch_install(cl_icd_dispatch *table);

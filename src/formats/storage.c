@@ -2,26 +2,50 @@
 
 #include "convert.cl.h"
 #include "d3d/formats.h"
-#include "formats/common_formats.h"
+#include "drivers/drivers.h"
 #include "log.h"
 #include "next/query.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* ---- the device's formats ---- */
-
-/* Formats that a driver lists, but whose kernels read and write wrong values. PoCL 3.1 reads the half floats of images
- * with one channel as integers. */
-static bool broken(const struct context_record *context, cl_image_format format)
-{
-    return context_has(context, QUIRK_POCL_HALF_FLOATS) && format.image_channel_data_type == CL_HALF_FLOAT &&
-           cl_order_channels(format.image_channel_order) == 1;
-}
 
 /* ---- the choice ---- */
+
+enum { FORMATS_MOST = 256 }; /* more are not seen */
+struct format_list {
+    cl_image_format formats[FORMATS_MOST];
+    cl_uint count;
+};
+
+static bool has(const struct format_list *list, cl_image_format format)
+{
+    for (cl_uint i = 0; i < list->count; i++)
+        if (cl_format_equal(list->formats[i], format))
+            return true;
+    return false;
+}
+
+/* The driver's own formats. An image type that it does not know has none; if it runs out of resources, they are unknown:
+ * its error code. */
+static cl_int ask_driver(const struct context_record *context, cl_mem_flags flags, cl_mem_object_type type,
+                         struct format_list *list)
+{
+    list->count = 0;
+    const cl_int status =
+        next.clGetSupportedImageFormats(context->head.handle, flags, type, FORMATS_MOST, list->formats, &list->count);
+    if (status != CL_SUCCESS)
+        list->count = 0;
+    if (list->count > FORMATS_MOST)
+        list->count = FORMATS_MOST;
+    return driver_short(status) ? status : CL_SUCCESS;
+}
+
+/* Formats that a driver lists, but whose kernels read and write wrong values. */
+static bool broken(const struct context_record *context, cl_image_format format)
+{
+    return context_has(context, QUIRK_HALF_FLOATS) && format.image_channel_data_type == CL_HALF_FLOAT &&
+           cl_order_channels(format.image_channel_order) == 1;
+}
 
 /* The i-th format that can be shared: those of DXGI come first, then those of Direct3D 9. */
 static cl_image_format shared_format(unsigned i)
@@ -39,32 +63,50 @@ static bool sharable(const struct context_record *context, cl_image_format forma
     return false;
 }
 
-static bool can_be_float(cl_channel_type type)
+/* What convert.cl needs to know of a channel type. */
+static const struct channel {
+    cl_channel_type type;
+    uint32_t alpha; /* what kernels read from a format without alpha, in the storage format */
+    const char *storage;
+    const char *conversion; /* from and to float; NULL: a float does not hold every value, or kernels read no floats */
+} channels[] = {
+    {CL_SNORM_INT8, 127, "uchar", "snorm8"},   {CL_SNORM_INT16, 32767, "ushort", "snorm16"},
+    {CL_UNORM_INT8, 255, "uchar", "unorm8"},   {CL_UNORM_INT16, 65535, "ushort", "unorm16"},
+    {CL_HALF_FLOAT, 0x3C00, "ushort", "half"}, {CL_FLOAT, 0x3F800000, "uint", NULL},
+    {CL_SIGNED_INT8, 1, "uchar", NULL},        {CL_SIGNED_INT16, 1, "ushort", NULL},
+    {CL_SIGNED_INT32, 1, "uint", NULL},        {CL_UNSIGNED_INT8, 1, "uchar", NULL},
+    {CL_UNSIGNED_INT16, 1, "ushort", NULL},    {CL_UNSIGNED_INT32, 1, "uint", NULL},
+};
+
+static const struct channel *channel_of(cl_channel_type type)
 {
-    return type == CL_SNORM_INT8 || type == CL_SNORM_INT16 || type == CL_UNORM_INT8 || type == CL_UNORM_INT16 ||
-           type == CL_HALF_FLOAT;
+    const struct channel *channel = channels, *last = channel + sizeof(channels) / sizeof(channels[0]) - 1;
+    while (channel < last && channel->type != type)
+        channel++;
+    return channel;
+}
+
+uint64_t storage_alpha(cl_channel_type type)
+{
+    return channel_of(type)->alpha;
 }
 
 static bool choose(const struct context_record *context, const struct format_list *native, cl_image_format declared,
                    cl_mem_object_type type, cl_image_format *stored)
 {
-    if ((format_list_has(native, declared) && !broken(context, declared)) || !sharable(context, declared, type))
+    if ((has(native, declared) && !broken(context, declared)) || !sharable(context, declared, type))
         return false;
-    /* The same channel type keeps every bit; a float holds every value of the types that kernels read as floats. */
+    /* The same channel type keeps every bit. */
     const cl_image_format same = {CL_RGBA, declared.image_channel_data_type}, floats = {CL_RGBA, CL_FLOAT};
-    if (format_list_has(native, same))
-        *stored = same;
-    else if (format_list_has(native, floats) && can_be_float(declared.image_channel_data_type))
-        *stored = floats;
-    else
-        return false;
-    return true;
+    const bool as_floats = channel_of(declared.image_channel_data_type)->conversion && has(native, floats);
+    *stored = has(native, same) ? same : floats;
+    return has(native, same) || as_floats;
 }
 
+/* The types of Direct3D's textures. */
 static bool may_emulate(const struct context_record *context, cl_mem_object_type type)
 {
-    return context->interop && type != CL_MEM_OBJECT_IMAGE1D_BUFFER && type != CL_MEM_OBJECT_BUFFER &&
-           !(type == CL_MEM_OBJECT_IMAGE1D_ARRAY && context_has(context, QUIRK_NVIDIA_1D_ARRAYS));
+    return context->interop && (type == CL_MEM_OBJECT_IMAGE2D || type == CL_MEM_OBJECT_IMAGE3D);
 }
 
 bool storage_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,
@@ -74,7 +116,7 @@ bool storage_choose(const struct context_record *context, cl_image_format declar
     *status = CL_SUCCESS;
     if (!may_emulate(context, type))
         return false;
-    *status = common_formats_ask(context, type, &native);
+    *status = ask_driver(context, CL_MEM_READ_WRITE, type, &native);
     return *status == CL_SUCCESS && choose(context, &native, declared, type, stored);
 }
 
@@ -86,15 +128,14 @@ cl_int storage_list(const struct context_record *context, cl_mem_flags flags, cl
     *count = 0;
     if (!may_emulate(context, type))
         return CL_SUCCESS;
-    cl_int status = common_formats_ask(context, type, &native);
+    cl_int status = ask_driver(context, CL_MEM_READ_WRITE, type, &native);
     if (status == CL_SUCCESS)
-        status = format_list_ask(context->head.handle, flags, type, &listed);
+        status = ask_driver(context, flags, type, &listed);
     if (status != CL_SUCCESS)
         return status;
     for (unsigned i = 0; i < dxgi_format_count + d3d9_format_count; i++) {
         const cl_image_format format = shared_format(i);
-        if (format_list_has(&listed, format) || format_list_has(&found, format) ||
-            !choose(context, &native, format, type, &stored))
+        if (has(&listed, format) || has(&found, format) || !choose(context, &native, format, type, &stored))
             continue;
         if (found.count < capacity)
             formats[found.count] = format;
@@ -106,85 +147,44 @@ cl_int storage_list(const struct context_record *context, cl_mem_flags flags, cl
 
 /* ---- the conversion ---- */
 
-static const char *storage(cl_channel_type type)
+/* ORDER and YUV of convert.cl. */
+static void order_options(cl_channel_order order, unsigned *code, const char **places)
 {
-    static const char *const names[] = {"", "uchar", "ushort", "", "uint"};
-    return names[cl_type_bytes(type)];
-}
-
-/* The names in convert.cl for a channel type that is emulated in floats. */
-static const char *conversion(cl_channel_type type)
-{
-    switch (type) {
-    case CL_SNORM_INT8: return "snorm8";
-    case CL_SNORM_INT16: return "snorm16";
-    case CL_UNORM_INT8: return "unorm8";
-    case CL_UNORM_INT16: return "unorm16";
-    default: return "half";
-    }
-}
-
-/* The alpha value that kernels read from a format without alpha, in the storage format. */
-uint64_t storage_alpha(cl_channel_type type)
-{
-    switch (type) {
-    case CL_SNORM_INT8: return 127;
-    case CL_UNORM_INT8: return 255;
-    case CL_SNORM_INT16: return 32767;
-    case CL_UNORM_INT16: return 65535;
-    case CL_HALF_FLOAT: return 0x3C00;
-    case CL_FLOAT: return 0x3F800000;
-    default: return 1;
-    }
-}
-
-static unsigned order_code(cl_channel_order order)
-{
-    return order == CL_A ? 1 : order == CL_BGRA ? 2 : cl_order_packed_yuv(order) ? 3 : 0;
-}
-
-/* The places of Y, U and V in a pair of texels. */
-static const char *yuv_places(cl_channel_order order)
-{
-    switch (order) {
-    case CL_YUYV_INTEL: return "(int3)(0,1,3)";
-    case CL_UYVY_INTEL: return "(int3)(1,0,2)";
-    case CL_YVYU_INTEL: return "(int3)(0,3,1)";
-    case CL_VYUY_INTEL: return "(int3)(1,2,0)";
-    default: return "0";
-    }
+    *code = order == CL_A ? 1 : order == CL_BGRA ? 2 : cl_order_packed_yuv(order) ? 3 : 0;
+    *places = order == CL_YUYV_INTEL   ? "(int3)(0,1,3)"
+              : order == CL_UYVY_INTEL ? "(int3)(1,0,2)"
+              : order == CL_YVYU_INTEL ? "(int3)(0,3,1)"
+              : order == CL_VYUY_INTEL ? "(int3)(1,2,0)"
+                                       : "0";
 }
 
 static void build_options(const struct converter *c, char *options, size_t size)
 {
-    const cl_channel_type from = c->declared.image_channel_data_type, to = c->stored.image_channel_data_type;
+    const struct channel *from = channel_of(c->declared.image_channel_data_type);
+    const cl_channel_order order = c->declared.image_channel_order;
+    const char *places;
+    unsigned code;
     char functions[96], alpha[32];
-    if (from == to) {
-        snprintf(functions, sizeof(functions), "-DENCODE=keep_%s -DDECODE=keep_%s -DWIDE=%s", storage(from),
-                 storage(from), storage(to));
-        snprintf(alpha, sizeof(alpha), "%u", (unsigned)storage_alpha(to));
+    if (c->declared.image_channel_data_type == c->stored.image_channel_data_type) {
+        snprintf(functions, sizeof(functions), "-DENCODE=keep_%s -DDECODE=keep_%s -DWIDE=%s", from->storage,
+                 from->storage, from->storage);
+        snprintf(alpha, sizeof(alpha), "%u", (unsigned)from->alpha);
     } else {
         snprintf(functions, sizeof(functions), "-DENCODE=%s_to_float -DDECODE=float_to_%s -DWIDE=float",
-                 conversion(from), conversion(from));
+                 from->conversion, from->conversion);
         snprintf(alpha, sizeof(alpha), "1.0f");
     }
-    if (c->declared.image_channel_order == CL_A)
-        snprintf(alpha, sizeof(alpha), "0"); /* the format has its own alpha */
-    const cl_channel_order order = c->declared.image_channel_order;
-    snprintf(options, size, "%s -DNARROW=%s -DCHANNELS=%u -DALPHA=%s -DORDER=%u -DYUV=%s", functions, storage(from),
-             cl_order_channels(order), alpha, order_code(order), yuv_places(order));
-}
-
-static void release_kernels(struct idle_kernels *idle)
-{
-    while (idle->count > 0)
-        next.clReleaseKernel(idle->kernels[--idle->count]);
+    order_options(order, &code, &places);
+    snprintf(options, size, "%s -DNARROW=%s -DCHANNELS=%u -DALPHA=%s -DORDER=%u -DYUV=%s", functions, from->storage,
+             cl_order_channels(order), order == CL_A ? "0" : alpha /* the format has its own */, code, places);
 }
 
 static void free_converter(struct converter *c)
 {
-    release_kernels(&c->widen);
-    release_kernels(&c->narrow);
+    cl_kernel kernels[] = {atomic_load(&c->widen), atomic_load(&c->narrow)};
+    for (int i = 0; i < 2; i++)
+        if (kernels[i])
+            next.clReleaseKernel(kernels[i]);
     if (c->program)
         next.clReleaseProgram(c->program);
     free(c);
@@ -199,17 +199,6 @@ void converters_destroy(struct converter *first)
     }
 }
 
-static void log_build(const struct context_record *context, cl_program program)
-{
-    struct device_list devices;
-    enum { ROOM = 64 * 1024 };
-    char *text = calloc(1, ROOM);
-    if (text && devices_of_context(&next, context->head.handle, &devices) == CL_SUCCESS)
-        next.clGetProgramBuildInfo(program, devices.at[0], CL_PROGRAM_BUILD_LOG, ROOM - 1, text, NULL);
-    log_write(LOG_ERROR, "the conversion program does not build: %s", text ? text : "");
-    free(text);
-}
-
 /* Whether all devices of a context work in the host's memory, as CPUs do. */
 static bool in_host_memory(const struct context_record *context)
 {
@@ -222,91 +211,54 @@ static bool in_host_memory(const struct context_record *context)
     return unified;
 }
 
-/* A kernel for the caller alone. Arguments belong to the kernel object, not to the launch, so a shared kernel would
- * need a lock from the first argument to the launch, held during the driver's enqueue. NULL with *status set on
- * failure. */
-static cl_kernel take_kernel(struct converter *c, struct idle_kernels *idle, cl_int *status)
+/* A kernel for the caller alone, because arguments belong to the kernel object and not to the launch. NULL with *status
+ * set on failure. */
+static cl_kernel take_kernel(struct converter *c, bool widen, cl_int *status)
 {
+    cl_kernel kernel = atomic_exchange(widen ? &c->widen : &c->narrow, NULL);
     *status = CL_SUCCESS;
-    os_lock(&c->lock);
-    cl_kernel kernel = idle->count > 0 ? idle->kernels[--idle->count] : NULL;
-    os_unlock(&c->lock);
     if (!kernel)
-        kernel = next.clCreateKernel(c->program, idle == &c->widen ? "widen" : "narrow", status);
+        kernel = next.clCreateKernel(c->program, widen ? "widen" : "narrow", status);
     /* If a driver crashes below Wine, the call returns nothing, not even an error. */
     if (!kernel && *status == CL_SUCCESS)
         *status = CL_OUT_OF_RESOURCES;
     return kernel;
 }
 
-static void give_kernel(struct converter *c, struct idle_kernels *idle, cl_kernel kernel)
+static void give_kernel(struct converter *c, bool widen, cl_kernel kernel)
 {
-    os_lock(&c->lock);
-    const bool capacity = idle->count < IDLE_KERNELS;
-    if (capacity)
-        idle->kernels[idle->count++] = kernel;
-    os_unlock(&c->lock);
-    if (!capacity)
-        next.clReleaseKernel(kernel);
+    cl_kernel other = atomic_exchange(widen ? &c->widen : &c->narrow, kernel);
+    if (other)
+        next.clReleaseKernel(other);
 }
 
-/* Creates the first kernel of a kind, to check that it can be created. */
-static cl_int try_kernel(struct converter *c, struct idle_kernels *idle)
+/* The program and the first kernel of each kind. */
+static cl_int prepare(struct converter *c, const struct context_record *context)
 {
-    cl_int status;
-    cl_kernel kernel = take_kernel(c, idle, &status);
-    if (kernel)
-        give_kernel(c, idle, kernel);
-    return status;
-}
-
-/* The program and the first kernel of each kind. `*call` is the one that failed. */
-static cl_int prepare(struct converter *c, const struct context_record *context, const char **call)
-{
+    static const char call[] = "the conversion of an image's format";
     char options[512];
     const char *source = convert_cl;
     cl_int status;
     build_options(c, options, sizeof(options));
-    *call = "clCreateProgramWithSource";
     c->program = next.clCreateProgramWithSource(context->head.handle, 1, &source, NULL, &status);
     if (status != CL_SUCCESS)
-        return status;
-    *call = "clBuildProgram";
+        return log_next(call, "clCreateProgramWithSource", status);
     status = next.clBuildProgram(c->program, 0, NULL, options, NULL, NULL);
     if (status != CL_SUCCESS) {
-        log_build(context, c->program);
+        log_next(call, "clBuildProgram", status);
         /* Functions that create images do not return build errors. */
         return status == CL_OUT_OF_HOST_MEMORY ? status : CL_OUT_OF_RESOURCES;
     }
-    *call = "clCreateKernel";
-    status = try_kernel(c, &c->widen);
-    return status == CL_SUCCESS ? try_kernel(c, &c->narrow) : status;
-}
-
-static struct converter *make(const struct context_record *context, cl_image_format declared, cl_image_format stored,
-                              cl_int *status)
-{
-    const char *call;
-    struct converter *c = calloc(1, sizeof(*c));
-    if (!c) {
-        *status = CL_OUT_OF_HOST_MEMORY;
-        return NULL;
+    for (int widen = 0; widen < 2 && status == CL_SUCCESS; widen++) {
+        cl_kernel kernel = take_kernel(c, widen, &status);
+        if (kernel)
+            give_kernel(c, widen, kernel);
     }
-    c->declared = declared;
-    c->stored = stored;
-    c->narrow_texel = cl_format_texel_bytes(declared);
-    c->wide_texel = cl_format_texel_bytes(stored);
-    c->on_host = texels_convertible(c) && in_host_memory(context);
-    c->lock = (os_mutex)OS_MUTEX_INIT;
-    *status = prepare(c, context, &call);
-    if (*status == CL_SUCCESS)
-        return c;
-    log_next("the conversion of an image's format", call, *status);
-    free_converter(c);
-    return NULL;
+    return log_next(call, "clCreateKernel", status);
 }
 
-static struct converter *find_locked(struct context_record *context, cl_image_format declared, cl_image_format stored)
+static struct converter *find_locked(const struct context_record *context, cl_image_format declared,
+                                     cl_image_format stored)
 {
     struct converter *c = context->converters;
     while (c && !(cl_format_equal(c->declared, declared) && cl_format_equal(c->stored, stored)))
@@ -317,33 +269,43 @@ static struct converter *find_locked(struct context_record *context, cl_image_fo
 struct converter *converter_get(struct context_record *context, cl_image_format declared, cl_image_format stored,
                                 cl_int *status)
 {
+    *status = CL_SUCCESS;
     os_lock(&registry_lock);
     struct converter *found = find_locked(context, declared, stored);
     os_unlock(&registry_lock);
-    *status = CL_SUCCESS;
-    struct converter *made = found ? NULL : make(context, declared, stored, status);
-    if (!made)
+    if (found)
         return found;
+    struct converter *made = calloc(1, sizeof(*made));
+    *status = CL_OUT_OF_HOST_MEMORY;
+    if (!made)
+        return NULL;
+    made->declared = declared;
+    made->stored = stored;
+    made->narrow_texel = cl_format_texel_bytes(declared);
+    made->wide_texel = cl_format_texel_bytes(stored);
+    made->on_host = texels_convertible(made) && in_host_memory(context);
+    *status = prepare(made, context);
     os_lock(&registry_lock);
     found = find_locked(context, declared, stored); /* another thread may have been faster */
-    if (!found) {
+    if (!found && *status == CL_SUCCESS) {
         made->after = context->converters;
         context->converters = made;
     }
     os_unlock(&registry_lock);
-    if (!found)
+    if (!found && *status == CL_SUCCESS)
         return made;
     free_converter(made);
+    if (found)
+        *status = CL_SUCCESS;
     return found;
 }
 
 cl_int converter_enqueue(struct converter *c, bool widen, cl_command_queue queue, cl_mem from, cl_mem to, size_t texels,
                          cl_uint wait_count, const cl_event *wait, cl_event *done)
 {
-    struct idle_kernels *idle = widen ? &c->widen : &c->narrow;
     cl_int status;
     const char *call = "clCreateKernel";
-    cl_kernel kernel = take_kernel(c, idle, &status);
+    cl_kernel kernel = take_kernel(c, widen, &status);
     if (kernel) {
         call = "clSetKernelArg";
         status = next.clSetKernelArg(kernel, 0, sizeof(from), &from);
@@ -353,59 +315,7 @@ cl_int converter_enqueue(struct converter *c, bool widen, cl_command_queue queue
             call = "clEnqueueNDRangeKernel";
             status = next.clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &texels, NULL, wait_count, wait, done);
         }
-        give_kernel(c, idle, kernel);
+        give_kernel(c, widen, kernel);
     }
     return log_next("the conversion of an image's format", call, status);
-}
-
-/* ---- fill colours ---- */
-
-/* The value rounded to a half float. */
-static float halved(float x)
-{
-    if (!isfinite(x) || x == 0)
-        return x;
-    const int exponent = ilogbf(x), step = (exponent < -14 ? -14 : exponent) - 10; /* of its last bit */
-    const float held = ldexpf(rintf(ldexpf(x, -step)), step);
-    return fabsf(held) > 65504 ? copysignf(INFINITY, x) : held;
-}
-
-/* The value rounded to a normalized type. NaN becomes 0, as when kernels write it. */
-static float quantized(cl_channel_type type, float x)
-{
-    const float scale = type == CL_SNORM_INT8    ? 127.0f
-                        : type == CL_SNORM_INT16 ? 32767.0f
-                        : type == CL_UNORM_INT8  ? 255.0f
-                                                 : 65535.0f;
-    const float low = type == CL_SNORM_INT8 || type == CL_SNORM_INT16 ? -1.0f : 0.0f;
-    return isnan(x) ? 0 : rintf(fminf(fmaxf(x, low), 1.0f) * scale) / scale;
-}
-
-void storage_fill_color(cl_image_format declared, const void *color, void *changed)
-{
-    const cl_channel_type type = declared.image_channel_data_type;
-    const bool whole = type == CL_SIGNED_INT8 || type == CL_SIGNED_INT16 || type == CL_SIGNED_INT32 ||
-                       type == CL_UNSIGNED_INT8 || type == CL_UNSIGNED_INT16 || type == CL_UNSIGNED_INT32;
-    const bool alpha_only = declared.image_channel_order == CL_A;
-    const unsigned channels =
-        cl_order_packed_yuv(declared.image_channel_order) ? 3 : cl_order_channels(declared.image_channel_order);
-    cl_uint bits[4];
-    const cl_float one_float = 1.0f;
-    memcpy(bits, color, sizeof(bits));
-    for (unsigned i = 0; i < 4; i++) {
-        const bool kept = alpha_only ? i == 3 : i < channels;
-        if (!kept && i == 3 && whole)
-            bits[i] = 1;
-        else if (!kept && i == 3)
-            memcpy(&bits[i], &one_float, sizeof(one_float));
-        else if (!kept)
-            bits[i] = 0;
-        if (whole || type == CL_FLOAT)
-            continue;
-        cl_float value;
-        memcpy(&value, &bits[i], sizeof(value));
-        value = type == CL_HALF_FLOAT ? halved(value) : quantized(type, value);
-        memcpy(&bits[i], &value, sizeof(value));
-    }
-    memcpy(changed, bits, sizeof(bits));
 }

@@ -10,20 +10,13 @@
 
 #include "handles/handles.h"
 
-/* Kernels whose arguments no thread is setting: as many as threads usually convert at once. */
-enum { IDLE_KERNELS = 4 };
-
 /* Converts between two formats in one context. It lives as long as the context's record. */
 struct converter {
     cl_image_format declared, stored;
     size_t narrow_texel, wide_texel; /* bytes */
     bool on_host;                    /* the host converts as well as the device does, whose memory it shares */
     cl_program program;
-    os_mutex lock; /* guards what follows; never held in a driver call */
-    struct idle_kernels {
-        cl_kernel kernels[IDLE_KERNELS];
-        unsigned count;
-    } widen, narrow;
+    _Atomic(cl_kernel) widen, narrow; /* kernels whose arguments no thread is setting, or NULL */
     struct converter *after;
 };
 
@@ -32,8 +25,8 @@ struct converter {
 bool storage_choose(const struct context_record *context, cl_image_format declared, cl_mem_object_type type,
                     cl_image_format *stored, cl_int *status);
 
-/* The formats that are emulated in a context for `type`, without those that the driver itself lists for `flags`: writes at most
- * `capacity`; *count gets the number of all. */
+/* The formats that are emulated in a context for `type`, without those that the driver itself lists for `flags`: writes
+ * at most `capacity`; *count gets the number of all. */
 cl_int storage_list(const struct context_record *context, cl_mem_flags flags, cl_mem_object_type type, cl_uint capacity,
                     cl_image_format *formats, cl_uint *count);
 
@@ -47,6 +40,9 @@ struct converter *converter_get(struct context_record *context, cl_image_format 
 cl_int converter_enqueue(struct converter *converter, bool widen, cl_command_queue queue, cl_mem from, cl_mem to,
                          size_t texels, cl_uint wait_count, const cl_event *wait, cl_event *done);
 
+/* Frees the converters of a context. */
+void converters_destroy(struct converter *first);
+
 /* The bits of the alpha channel for a texel without alpha. */
 uint64_t storage_alpha(cl_channel_type type);
 
@@ -56,16 +52,9 @@ uint64_t storage_alpha(cl_channel_type type);
 bool texels_convertible(const struct converter *converter);
 void texels_widen(const struct converter *converter, void *to, const void *from, size_t texels, bool stream);
 void texels_narrow(const struct converter *converter, void *to, const void *from, size_t texels, bool stream);
-/* memcpy, in the same two ways; uses the processor's string instruction where that is faster. */
+/* memcpy, in the same two ways. */
 void texels_copy(void *to, const void *from, size_t bytes, bool stream);
 /* Set by tests: the processor that these functions assume. */
-extern enum texels_processor { TEXELS_OWN, TEXELS_ANY, TEXELS_MOVES_STRINGS } texels_processor;
-
-/* Frees the converters of a context. */
-void converters_destroy(struct converter *first);
-
-/* Converts a fill colour (float4, int4 or uint4, 16 bytes, as clEnqueueFillImage takes) to `changed`, the one for the
- * storage format. */
-void storage_fill_color(cl_image_format declared, const void *color, void *changed);
+extern enum texels_processor { TEXELS_OWN, TEXELS_ANY } texels_processor;
 
 #endif

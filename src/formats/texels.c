@@ -5,12 +5,10 @@
 
 #include "d3d/formats.h"
 
-#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
 #if defined(__x86_64__) || defined(__i386__)
-#include <cpuid.h>
 #include <immintrin.h>
 #define FOR_AVX2 __attribute__((target("avx2")))
 #define HAS_AVX2 __builtin_cpu_supports("avx2")
@@ -146,9 +144,13 @@ static void narrow_here(const struct converter *c, void *to, const void *from, s
         narrow(c, to, from, texels);
 }
 
-/* ---- copies with non-temporal stores ---- */
+/* ---- non-temporal stores ---- */
 
-/* Sanitizers check memcpy, but neither non-temporal stores nor inline assembly. */
+typedef void convert_function(const struct converter *c, void *to, const void *from, size_t texels);
+
+#if defined(__x86_64__) || defined(__i386__)
+
+/* Sanitizers check memcpy, but not non-temporal stores. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) /* gcc */
 #define IS_SANITIZED 1
 #elif defined(__has_feature) /* clang */
@@ -158,14 +160,12 @@ static void narrow_here(const struct converter *c, void *to, const void *from, s
 #define IS_SANITIZED 0
 #endif
 
-enum { LINE = 64 };
-
-#if defined(__x86_64__) || defined(__i386__)
-
-static bool can_stream(void)
-{
-    return HAS_AVX2 && texels_processor != TEXELS_ANY && !IS_SANITIZED;
-}
+enum {
+    LINE = 64,
+    BLOCK = 512, /* so short that a processor reads the next while it writes this one */
+    PAGE = 4096,
+    AHEAD = 4 * PAGE
+};
 
 /* Whole pairs of cache lines are written with non-temporal stores, the rest with ordinary ones. */
 FOR_AVX2 static void stream_bytes(char *to, const char *from, size_t bytes)
@@ -187,153 +187,57 @@ FOR_AVX2 static void stream_bytes(char *to, const char *from, size_t bytes)
     memcpy(to + at, from + at, bytes - at);
 }
 
-/* Later writes come after the non-temporal ones, also for other threads. */
-FOR_AVX2 static void end_stream(void)
-{
-    _mm_sfence();
-}
-
-#else
-
-static bool can_stream(void)
-{
-    return false;
-}
-
-static void stream_bytes(char *to, const char *from, size_t bytes)
-{
-    memcpy(to, from, bytes);
-}
-
-static void end_stream(void)
-{
-}
-
-#endif
-
-enum {
-    BLOCK = 512, /* so short that a processor reads the next while it writes this one */
-    PAGE = 4096,
-    AHEAD = 4 * PAGE
-};
-
-/* Makes the processor look up the addresses of pages that will be copied soon. A prefetch may go beyond the end. */
-static inline void prefetch_pages(const char *to, const char *from)
-{
-    __builtin_prefetch((const void *)((uintptr_t)from + AHEAD));
-    __builtin_prefetch((const void *)((uintptr_t)to + AHEAD), 1);
-}
-
-typedef void convert_function(const struct converter *c, void *to, const void *from, size_t texels);
-
-/* `convert` NULL: a copy. All blocks but the first and the last are whole cache lines, if the texels are aligned. */
-static void stream_texels(convert_function *convert, const struct converter *c, char *to, size_t to_texel,
+/* `convert` NULL: a copy. All blocks but the first and the last are whole cache lines, if the texels are aligned. False:
+ * the processor does not have these stores, and nothing is done. */
+static bool stream_texels(convert_function *convert, const struct converter *c, char *to, size_t to_texel,
                           const char *from, size_t from_texel, size_t texels)
 {
     char converted[BLOCK];
     const size_t block = convert ? BLOCK : PAGE;
     size_t count = -(uintptr_t)to % LINE / to_texel;
+    if (!HAS_AVX2 || texels_processor == TEXELS_ANY || IS_SANITIZED)
+        return false;
     for (size_t i = 0; i < texels; i += count, count = block / to_texel) {
         char *out = to + i * to_texel;
         const char *in = from + i * from_texel;
         count = count < texels - i ? count : texels - i;
-        if ((uintptr_t)out % PAGE < block)
-            prefetch_pages(out, in);
+        if ((uintptr_t)out % PAGE < block) {
+            /* The processor looks up the addresses of pages that come soon. A prefetch may go beyond the end. */
+            __builtin_prefetch((const void *)((uintptr_t)in + AHEAD));
+            __builtin_prefetch((const void *)((uintptr_t)out + AHEAD), 1);
+        }
         if (convert)
             convert(c, converted, in, count);
         stream_bytes(out, convert ? converted : in, count * to_texel);
     }
-    end_stream();
+    __asm__ volatile("sfence" ::: "memory"); /* later writes come after these, also for other threads */
+    return true;
 }
+
+#else
+
+static bool stream_texels(convert_function *convert, const struct converter *c, char *to, size_t to_texel,
+                          const char *from, size_t from_texel, size_t texels)
+{
+    return convert && c && to && to_texel && from && from_texel && texels && false;
+}
+
+#endif
 
 void texels_widen(const struct converter *c, void *to, const void *from, size_t texels, bool stream)
 {
-    if (stream && can_stream())
-        stream_texels(widen_here, c, to, c->wide_texel, from, c->narrow_texel, texels);
-    else
+    if (!stream || !stream_texels(widen_here, c, to, c->wide_texel, from, c->narrow_texel, texels))
         widen_here(c, to, from, texels);
 }
 
 void texels_narrow(const struct converter *c, void *to, const void *from, size_t texels, bool stream)
 {
-    if (stream && can_stream())
-        stream_texels(narrow_here, c, to, c->narrow_texel, from, c->wide_texel, texels);
-    else
+    if (!stream || !stream_texels(narrow_here, c, to, c->narrow_texel, from, c->wide_texel, texels))
         narrow_here(c, to, from, texels);
-}
-
-/* ---- copies ---- */
-
-#if (defined(__x86_64__) || defined(__i386__)) && !IS_SANITIZED
-
-static bool is_intel(void)
-{
-    unsigned highest, b, c, d;
-    return __get_cpuid(0, &highest, &b, &c, &d) && b == signature_INTEL_ebx && d == signature_INTEL_edx &&
-           c == signature_INTEL_ecx;
-}
-
-/* Processors with "fast short rep movsb" move a long string without reading the cache lines that they overwrite. AMD's
- * processors before Zen 5 (family 26) also have it, but they are slow if the string and its copy begin at nearly the
- * same offset in a page (glibc bug 30994). */
-static bool find_out(void)
-{
-    unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d))
-        return false;
-    const unsigned family = (a >> 8 & 0xf) + (a >> 20 & 0xff);
-    return (family >= 26 || is_intel()) && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 4 & 1);
-}
-
-/* Determined once (or by each of several threads that are first at the same time), because in a virtual machine the
- * query takes microseconds. */
-static bool moves_strings(void)
-{
-    static _Atomic enum { NOT_ASKED, MOVES, LOOPS } known;
-    int answer = atomic_load_explicit(&known, memory_order_relaxed);
-    if (answer == NOT_ASKED) {
-        answer = find_out() ? MOVES : LOOPS;
-        atomic_store_explicit(&known, answer, memory_order_relaxed);
-    }
-    return answer == MOVES;
-}
-
-static void move_string(void *to, const void *from, size_t bytes)
-{
-    __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
-}
-
-#else
-
-static bool moves_strings(void)
-{
-    return false;
-}
-
-static void move_string(void *to, const void *from, size_t bytes)
-{
-    memcpy(to, from, bytes);
-}
-
-#endif
-
-/* A string is moved fastest if the destination begins at a cache line. */
-static void copy_string(char *to, const char *from, size_t bytes)
-{
-    const size_t head = -(uintptr_t)to % LINE;
-    memcpy(to, from, head);
-    move_string(to + head, from + head, bytes - head);
 }
 
 void texels_copy(void *to, const void *from, size_t bytes, bool stream)
 {
-    enum { LONG = 64 << 10 };
-    const bool strings =
-        texels_processor == TEXELS_MOVES_STRINGS || (texels_processor == TEXELS_OWN && moves_strings());
-    if (stream && can_stream())
-        stream_texels(NULL, NULL, to, 1, from, 1, bytes);
-    else if (strings && bytes >= LONG)
-        copy_string(to, from, bytes);
-    else
+    if (!stream || !stream_texels(NULL, NULL, to, 1, from, 1, bytes))
         memcpy(to, from, bytes);
 }

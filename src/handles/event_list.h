@@ -38,8 +38,7 @@ bool event_list_retain(struct event_list *list, cl_event event);
 /* Extends a wait list by the events of the list, until the list changes. A wait list that the driver must refuse stays
  * as it is. False: out of memory. */
 bool event_list_join(struct event_list *list, cl_uint *wait_count, const cl_event **wait);
-/* Waits for the events one by one: behind a failed one PoCL 3.1 may run later commands before it has ended. False: one
- * failed. */
+/* Waits for the events. False: one failed. */
 bool event_list_await(const struct event_list *list);
 /* Moves all events to an empty list. */
 void event_list_move(struct event_list *to, struct event_list *from);

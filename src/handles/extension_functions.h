@@ -5,8 +5,8 @@
 #include "handles/handles.h"
 
 /* cld3d's replacement for `function`, which the driver of `platform` (NULL: unknown) has by this name: it sets a
- * pointer as a kernel's argument, or creates a queue. NULL for other names, or if there are too many platforms: the
- * program gets the driver's. */
+ * pointer as a kernel's argument, or creates a queue. NULL: the program gets the driver's. This is so for other names,
+ * for queues of drivers older than OpenCL 2.0, and for a second driver's function that sets pointers. */
 next_function extension_function(cl_platform_id platform, const char *name, void *function);
 
 #endif

@@ -5,14 +5,13 @@
 #include "handles/registry.h"
 
 /* The kinds of handles that a record proves while the application holds the object. Other records prove nothing: those
- * of events may outlive an event of cld3d's own, those of kernels count what the driver counts, and command buffers are
- * released by functions that a program may have obtained elsewhere. */
+ * of events may outlive an event of cld3d's own, and those of kernels count what the driver counts. */
 static const struct {
     enum record_kind record;
     enum handle_kind kind;
 } proofs[] = {
-    {RECORD_CONTEXT, HANDLE_CONTEXT}, {RECORD_QUEUE, HANDLE_QUEUE},   {RECORD_OBJECT, HANDLE_MEMORY},
-    {RECORD_IMAGE, HANDLE_MEMORY},    {RECORD_BLOCKER, HANDLE_EVENT},
+    {RECORD_CONTEXT, HANDLE_CONTEXT}, {RECORD_QUEUE, HANDLE_QUEUE},      {RECORD_OBJECT, HANDLE_MEMORY},
+    {RECORD_IMAGE, HANDLE_MEMORY},    {RECORD_USER_EVENT, HANDLE_EVENT},
 };
 
 static bool held_locked(enum record_kind kind, const void *handle)
@@ -43,7 +42,7 @@ bool handle_is_other(enum handle_kind kind, const void *handle)
 bool event_may_be(cl_event event)
 {
     return handle_may_be(event, clGetEventInfo) &&
-           (registry_has(RECORD_EVENT, event) || registry_has(RECORD_BLOCKER, event) ||
+           (registry_has(RECORD_EVENT, event) || registry_has(RECORD_USER_EVENT, event) ||
             !handle_is_other(HANDLE_EVENT, event));
 }
 

@@ -15,8 +15,6 @@ static cl_int(CL_API_CALL *native_below)(cl_command_queue, void(CL_CALLBACK *)(v
 static cl_int(CL_API_CALL *free_below)(cl_command_queue, cl_uint, void **,
                                        void(CL_CALLBACK *)(cl_command_queue, cl_uint, void **, void *), void *, cl_uint,
                                        const cl_event *, cl_event *);
-static void *(CL_API_CALL *alloc_below)(cl_context, cl_svm_mem_flags, size_t, cl_uint);
-static cl_int(CL_API_CALL *exec_info_below)(cl_kernel, cl_kernel_exec_info, size_t, const void *);
 
 /* ---- native kernels ---- */
 
@@ -65,7 +63,6 @@ static cl_int CL_API_CALL enqueue_native_kernel(cl_command_queue command_queue, 
     if (!registry_hot() || !is_well_formed(user_func, args, cb_args, num_mem_objects, mem_list, args_mem_loc))
         return native_below(command_queue, user_func, args, cb_args, num_mem_objects, mem_list, args_mem_loc,
                             num_events_in_wait_list, event_wait_list, event);
-    queue_emptying_stop();
     cl_int status = CL_OUT_OF_HOST_MEMORY;
     union native *native = calloc(1, sizeof(*native) + cb_args);
     const void **places = native ? move_places(args, native + 1, num_mem_objects, args_mem_loc) : NULL;
@@ -111,7 +108,6 @@ static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_ui
     if (!registry_hot() || !pfn_free_func)
         return free_below(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
                           num_events_in_wait_list, event_wait_list, event);
-    queue_emptying_stop();
     struct notice *notice = malloc(sizeof(*notice));
     if (!notice)
         return log_refuse("clEnqueueSVMFree", CL_OUT_OF_HOST_MEMORY, "no memory to track the function");
@@ -123,29 +119,8 @@ static cl_int CL_API_CALL enqueue_svm_free(cl_command_queue command_queue, cl_ui
     return status;
 }
 
-/* Kernels may wait for what the host writes to such memory. */
-static void *CL_API_CALL svm_alloc(cl_context context, cl_svm_mem_flags flags, size_t size, cl_uint alignment)
-{
-    if (flags & CL_MEM_SVM_FINE_GRAIN_BUFFER)
-        queue_emptying_stop();
-    return alloc_below(context, flags, size, alignment);
-}
-
-/* The same for all of the host's memory. */
-static cl_int CL_API_CALL set_exec_info(cl_kernel kernel, cl_kernel_exec_info param_name, size_t param_value_size,
-                                        const void *param_value)
-{
-    if (param_name == CL_KERNEL_EXEC_INFO_SVM_FINE_GRAIN_SYSTEM)
-        queue_emptying_stop();
-    return exec_info_below(kernel, param_name, param_value_size, param_value);
-}
-
 void host_function_install(cl_icd_dispatch *table)
 {
-    exec_info_below = table->clSetKernelExecInfo;
-    table->clSetKernelExecInfo = set_exec_info;
-    alloc_below = table->clSVMAlloc;
-    table->clSVMAlloc = svm_alloc;
     native_below = table->clEnqueueNativeKernel;
     free_below = table->clEnqueueSVMFree;
     table->clEnqueueNativeKernel = enqueue_native_kernel;

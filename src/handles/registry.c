@@ -99,11 +99,11 @@ void *registry_find_locked(enum record_kind kind, const void *handle)
     return any_of(kind) ? *place_locked(kind, handle) : NULL;
 }
 
-/* Only its destructor uses a record without references, except for weak contexts. */
+/* Only its destructor uses a record without references. */
 static bool hold_locked(struct record *record)
 {
     unsigned references = atomic_load_explicit(&record->references, memory_order_relaxed);
-    while (references || record->kind == RECORD_CONTEXT)
+    while (references)
         if (atomic_compare_exchange_weak_explicit(&record->references, &references, references + 1,
                                                   memory_order_acquire, memory_order_relaxed))
             return true;
@@ -139,23 +139,10 @@ void record_retain(void *record)
         atomic_fetch_add_explicit(&((struct record *)record)->references, 1, memory_order_relaxed);
 }
 
-/* The driver may report a context's end at any moment: the record must outlive its destructor, which other threads can
- * enter too. */
-static bool was_last_of_context(struct record *head)
-{
-    os_lock(&registry_lock);
-    const bool last = atomic_fetch_sub_explicit(&head->references, 1, memory_order_acq_rel) == 1;
-    head->leaving += last;
-    os_unlock(&registry_lock);
-    return last;
-}
-
 void record_release(void *record)
 {
     struct record *head = record;
-    if (head &&
-        (head->kind == RECORD_CONTEXT ? was_last_of_context(head)
-                                      : atomic_fetch_sub_explicit(&head->references, 1, memory_order_acq_rel) == 1))
+    if (head && atomic_fetch_sub_explicit(&head->references, 1, memory_order_acq_rel) == 1)
         head->destroy(head);
 }
 

@@ -27,8 +27,7 @@ enum record_kind {
     RECORD_IMAGE,
     RECORD_KERNEL,
     RECORD_EVENT,
-    RECORD_BLOCKER,
-    RECORD_COMMAND_BUFFER,
+    RECORD_USER_EVENT,
     RECORD_KINDS
 };
 
@@ -40,7 +39,6 @@ struct record {
     atomic_uint references;           /* all references, including the registry's */
     void (*destroy)(struct record *); /* frees it; called with no lock held */
     bool weak;            /* the registry has a weak reference only, after registry_app_weaken; guarded likewise */
-    unsigned leaving;     /* threads in `destroy`; contexts only; guarded likewise */
     struct record *chain; /* of the hash table */
 };
 
@@ -82,8 +80,7 @@ bool registry_app_retain(enum record_kind kind, const void *handle);
 void registry_app_release(enum record_kind kind, const void *handle);
 
 /* Like registry_app_release, but the registry keeps a weak reference. True: this was the application's last reference.
- * The record's destructor calls registry_leave. That of a context does not: a context can be found again without any
- * reference, and its destructor frees only what the next reference can do without. */
+ * The record's destructor calls registry_leave. */
 bool registry_app_weaken(enum record_kind kind, const void *handle);
 /* The application has a reference to a weak record again, which is no longer weak. False: there is no such record, or
  * it is not weak. */

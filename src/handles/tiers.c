@@ -1,5 +1,3 @@
-#include "handles/handles.h"
+#include "handles/tiers.h"
 
 cl_icd_dispatch tier_share_table, tier_formats_table;
-
-struct deferral deferral;

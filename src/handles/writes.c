@@ -1,10 +1,10 @@
-/* Whether it is known which commands there are, and which of them may write to objects. */
+/* Whether it is known which commands may write to objects. */
 #include "handles/handles.h"
 
 #include "log.h"
 #include "settings.h"
 
-static atomic_bool writes_unknown, commands_unknown;
+static atomic_bool writes_unknown;
 
 void writes_hidden(const char *why)
 {
@@ -17,15 +17,4 @@ bool writes_known(void)
 {
     return setting_on(SETTING_STRICT) && !setting_on(SETTING_COPY_BACK) &&
            !atomic_load_explicit(&writes_unknown, memory_order_relaxed);
-}
-
-void commands_hidden(const char *why)
-{
-    if (!atomic_exchange_explicit(&commands_unknown, true, memory_order_relaxed))
-        log_write(LOG_DEBUG, "commands cannot be tracked: %s", why);
-}
-
-bool commands_known(void)
-{
-    return writes_known() && !atomic_load_explicit(&commands_unknown, memory_order_relaxed);
 }

@@ -1,9 +1,7 @@
 #include "next/query.h"
 
 #include "log.h"
-#include "os/os.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 cl_int answer(const char *call, const void *value, size_t size, size_t capacity, void *to, size_t *size_ret)
@@ -80,25 +78,4 @@ size_t names_filter(cl_name_version *list, size_t count,
         if (keep(list[i].name, strnlen(list[i].name, sizeof(list->name)), data))
             list[kept++] = list[i];
     return kept;
-}
-
-cl_int await_end(const cl_icd_dispatch *table, cl_event event, cl_int *ended)
-{
-    static atomic_bool refuses; /* the driver has refused for a minute, and is asked once from then on */
-    const unsigned long long end = os_nanoseconds() + 60 * 1000000000ull;
-    for (;;) {
-        *ended = CL_QUEUED;
-        const cl_int status = table->clWaitForEvents(1, &event);
-        const cl_int asked =
-            table->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(*ended), ended, NULL);
-        const bool known = asked == CL_SUCCESS && *ended <= CL_COMPLETE;
-        if (known)
-            atomic_store(&refuses, false);
-        if (known || (!driver_short(status) && !driver_short(asked)) || atomic_load(&refuses))
-            return status;
-        if (os_nanoseconds() > end)
-            atomic_store(&refuses, true);
-        else
-            os_sleep_shortly();
-    }
 }

@@ -43,11 +43,6 @@ static inline bool memory_short(cl_int status)
     return driver_short(status) || status == CL_MEM_OBJECT_ALLOCATION_FAILURE;
 }
 
-/* Waits for the end of an event's command. A driver that is short of something while the command still runs is asked
- * again for a minute, once in a process: whatever the command uses must stay until it has ended. Returns the driver's
- * last code; `*ended` gets the status, CL_QUEUED if it is not known. */
-cl_int await_end(const cl_icd_dispatch *table, cl_event event, cl_int *ended);
-
 /* Whether a text of words separated by blanks contains one. */
 bool words_have(const char *text, const char *word, size_t length);
 /* Removes from a text, in place, the words that `keep` rejects. One blank is left between two words. */

@@ -33,24 +33,14 @@ void os_sleep_shortly(void)
     nanosleep(&millisecond, NULL);
 }
 
-/* Uses a clock that cannot be set, if the C library supports it. */
 void os_wait(os_condition *condition, os_mutex *mutex, unsigned milliseconds)
 {
-#ifdef __GLIBC__
-    const clockid_t clock_id = CLOCK_MONOTONIC;
-#else
-    const clockid_t clock_id = CLOCK_REALTIME;
-#endif
     struct timespec until;
-    clock_gettime(clock_id, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     const unsigned long long end = (unsigned long long)until.tv_nsec + milliseconds * 1000000ull;
     until.tv_sec += (time_t)(end / 1000000000);
     until.tv_nsec = (long)(end % 1000000000);
-#ifdef __GLIBC__
-    pthread_cond_clockwait(condition, mutex, clock_id, &until);
-#else
-    pthread_cond_timedwait(condition, mutex, &until);
-#endif
+    pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &until);
 }
 
 void os_wake_all(os_condition *condition)
@@ -101,22 +91,6 @@ unsigned os_processors(void)
     return sched_getaffinity(getpid(), sizeof(usable), &usable) == 0 && CPU_COUNT(&usable) > 0
                ? (unsigned)CPU_COUNT(&usable)
                : 1;
-}
-
-unsigned os_processor(void)
-{
-    const int processor = sched_getcpu();
-    return processor < 0 ? 0 : (unsigned)processor;
-}
-
-void os_leave_processor(unsigned processor)
-{
-    cpu_set_t usable;
-    if (processor >= CPU_SETSIZE || sched_getaffinity(getpid(), sizeof(usable), &usable) != 0)
-        return;
-    CPU_CLR(processor, &usable);
-    if (CPU_COUNT(&usable) > 0)
-        sched_setaffinity(0, sizeof(usable), &usable);
 }
 
 bool os_process_ends(void)
@@ -243,49 +217,19 @@ static bool maps_executable(const void *address)
     return found;
 }
 
-/* A cache of addresses known to be code: few functions are checked, and these again for each object. It stores single
- * addresses and no ranges, because other memory may later take a library's place. */
-enum { CODE_SETS = 64, CODE_WAYS = 4 };
-static _Atomic(const void *) known_code[CODE_SETS][CODE_WAYS];
-
-/* Libraries begin at page boundaries, so the lower bits alone would be too similar. */
-static _Atomic(const void *) *code_set(const void *address)
-{
-    const uint32_t mixed = (uint32_t)((uintptr_t)address / 16) * 2654435761u;
-    return known_code[mixed >> 26]; /* CODE_SETS is 2 to the power of the 6 bits that are left */
-}
-
-static bool is_known_code(const void *address)
-{
-    _Atomic(const void *) *set = code_set(address);
-    bool found = false;
-    for (unsigned i = 0; i < CODE_WAYS && !found; i++)
-        found = atomic_load_explicit(&set[i], memory_order_relaxed) == address;
-    return found;
-}
-
-/* Uses a free place, or otherwise replaces another address in turn. */
-static void remember_code(const void *address)
-{
-    static atomic_uint turn;
-    _Atomic(const void *) *set = code_set(address);
-    unsigned place = 0;
-    while (place < CODE_WAYS && atomic_load_explicit(&set[place], memory_order_relaxed))
-        place++;
-    if (place == CODE_WAYS)
-        place = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed) % CODE_WAYS;
-    atomic_store_explicit(&set[place], address, memory_order_relaxed);
-}
-
+/* Addresses known to be code: few functions are checked, and these again for each object. Single addresses and no ranges,
+ * because other memory may later take a library's place. */
 bool os_executable(const void *address)
 {
-    if (!address)
-        return false;
-    if (is_known_code(address))
-        return true;
+    static _Atomic(const void *) known_code[1024];
+    /* Libraries begin at page boundaries, so the lower bits alone would be too similar. */
+    const uint32_t mixed = (uint32_t)((uintptr_t)address / 16) * 2654435761u;
+    _Atomic(const void *) *known = &known_code[mixed >> 22];
+    if (!address || atomic_load_explicit(known, memory_order_relaxed) == address)
+        return address != NULL;
     const bool found = maps_executable(address);
     if (found)
-        remember_code(address);
+        atomic_store_explicit(known, address, memory_order_relaxed);
     return found;
 }
 

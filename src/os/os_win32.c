@@ -4,10 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#ifndef CREATE_WAITABLE_TIMER_HIGH_RESOLUTION
-#define CREATE_WAITABLE_TIMER_HIGH_RESOLUTION 0x00000002
-#endif
-
 void os_lock(os_mutex *mutex)
 {
     AcquireSRWLockExclusive(mutex);
@@ -18,19 +14,9 @@ void os_unlock(os_mutex *mutex)
     ReleaseSRWLockExclusive(mutex);
 }
 
-/* Windows makes Sleep(1) as long as its clock's tick, usually 15.6 milliseconds. A timer of high resolution is exact; Windows has
- * it from version 1803 of 10 on. Wine's Sleep is exact too, while its timers ask its server. */
 void os_sleep_shortly(void)
 {
-    const LARGE_INTEGER millisecond = {.QuadPart = -10000}; /* from now */
-    HANDLE timer = os_is_wine() ? NULL
-                                : CreateWaitableTimerExW(NULL, NULL, CREATE_WAITABLE_TIMER_HIGH_RESOLUTION,
-                                                         TIMER_MODIFY_STATE | SYNCHRONIZE);
-    if (!timer || !SetWaitableTimer(timer, &millisecond, 0, NULL, NULL, FALSE) ||
-        WaitForSingleObject(timer, INFINITE) != WAIT_OBJECT_0)
-        Sleep(1);
-    if (timer)
-        CloseHandle(timer);
+    Sleep(1);
 }
 
 void os_wait(os_condition *condition, os_mutex *mutex, unsigned milliseconds)
@@ -88,21 +74,6 @@ unsigned os_processors(void)
     return count ? count : 1;
 }
 
-unsigned os_processor(void)
-{
-    return GetCurrentProcessorNumber();
-}
-
-void os_leave_processor(unsigned processor)
-{
-    DWORD_PTR usable = 0, existing = 0;
-    if (processor >= 8 * sizeof(usable) || !GetProcessAffinityMask(GetCurrentProcess(), &usable, &existing))
-        return;
-    usable &= ~((DWORD_PTR)1 << processor);
-    if (usable)
-        SetThreadAffinityMask(GetCurrentThread(), usable);
-}
-
 unsigned long long os_nanoseconds(void)
 {
     LARGE_INTEGER count, frequency;
@@ -145,6 +116,27 @@ bool os_wide(const char *text, wchar_t *wide, size_t count)
 bool os_narrow(const wchar_t *wide, char *text, size_t size)
 {
     return WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, (int)size, NULL, NULL) > 0;
+}
+
+bool os_is_elevated(void)
+{
+    union {
+        TOKEN_MANDATORY_LABEL label;
+        BYTE bytes[sizeof(TOKEN_MANDATORY_LABEL) + SECURITY_MAX_SID_SIZE];
+    } integrity;
+    TOKEN_ELEVATION elevation;
+    HANDLE token;
+    DWORD size;
+    /* Under Wine all processes of a user have the same rights, and Wine reports them all as elevated. */
+    if (os_is_wine())
+        return false;
+    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token))
+        return true;
+    const bool known = GetTokenInformation(token, TokenElevation, &elevation, sizeof(elevation), &size) &&
+                       GetTokenInformation(token, TokenIntegrityLevel, &integrity, sizeof(integrity), &size);
+    CloseHandle(token);
+    return !known || elevation.TokenIsElevated ||
+           *GetSidSubAuthority(integrity.label.Label.Sid, 0) > SECURITY_MANDATORY_MEDIUM_RID;
 }
 
 bool os_setting(const char *name, char *value, size_t size)

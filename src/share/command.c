@@ -1,9 +1,9 @@
 /* The arguments of an acquire or release, the ownership of its objects, and the calls of their transports. */
 #include "share/command.h"
 
-#include "log.h"
 #include "handles/handle_kind.h"
-#include "transport/commands.h"
+#include "log.h"
+#include "share/passthrough.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 static cl_int find_queue(struct command *c, cl_command_queue handle)
 {
     cl_context context = NULL;
-    c->queue = queue_get(handle);
+    c->queue = registry_get(RECORD_QUEUE, handle);
     if (!c->queue &&
         (!handle_may_be(handle, clGetCommandQueueInfo) || handle_is_other(HANDLE_QUEUE, handle) ||
          below()->clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) != CL_SUCCESS))
@@ -24,7 +24,7 @@ static cl_int find_queue(struct command *c, cl_command_queue handle)
     return CL_SUCCESS;
 }
 
-static bool make_lists(struct command *c, cl_uint count)
+bool command_lists_make(struct command *c, cl_uint count)
 {
     const bool is_inline = count <= COMMAND_INLINE;
     c->objects = is_inline ? c->inline_objects : calloc(count, sizeof(*c->objects));
@@ -65,7 +65,7 @@ static cl_int find_objects(struct command *c, cl_uint count, const cl_mem *handl
     if ((count == 0) != (handles == NULL))
         return log_refuse(c->call, CL_INVALID_VALUE, "the list of objects is %p, but its length is %u",
                           (const void *)handles, count);
-    if (!make_lists(c, count))
+    if (!command_lists_make(c, count))
         return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory for a list of %u objects", count);
     while (c->count < count) {
         struct object_record *object = registry_get(RECORD_OBJECT, handles[c->count]);
@@ -82,10 +82,8 @@ static cl_int find_objects(struct command *c, cl_uint count, const cl_mem *handl
 cl_int command_begin(struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects)
 {
     cl_int status = find_queue(c, queue);
-    if (status == CL_SUCCESS) {
-        queue_note_thread(c->queue);
+    if (status == CL_SUCCESS)
         status = find_objects(c, count, objects);
-    }
     if (status == CL_SUCCESS)
         status = event_check_list(c->call, c->queue->context->head.handle, c->wait_count, c->wait);
     for (cl_uint i = 0; i < c->count && status == CL_SUCCESS; i++)
@@ -93,7 +91,7 @@ cl_int command_begin(struct command *c, cl_command_queue queue, cl_uint count, c
     return status;
 }
 
-void command_lists_free(struct command *c)
+void command_end(struct command *c)
 {
     for (cl_uint i = 0; i < c->count; i++)
         record_release(c->objects[i]);
@@ -101,88 +99,75 @@ void command_lists_free(struct command *c)
         free(c->objects);
     if (c->transfers != c->inline_transfers)
         free(c->transfers);
-    c->objects = NULL;
-    c->transfers = NULL;
-    c->count = 0;
+    record_release(c->queue);
 }
 
-cl_int command_enter(struct command *c, unsigned order)
+/* Such a driver does not know the objects that cld3d has created in other drivers' contexts. */
+bool command_passes(const struct command *c, cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                    cl_int *status)
 {
-    cl_int status = CL_SUCCESS;
-    while (status == CL_SUCCESS && !c->blocker && !c->entered) {
-        c->entered = queue_enter(c->queue, order);
-        if (!c->entered)
-            status = blocker_begin(c->call, c->queue->head.handle, order, c->wait_count, c->wait, true, &c->blocker);
+    if (registry_has(RECORD_QUEUE, queue) || !passthrough_queue(queue))
+        return false;
+    for (cl_uint i = 0; objects && i < count; i++) {
+        if (registry_has(RECORD_OBJECT, objects[i])) {
+            *status =
+                log_refuse(c->call, CL_INVALID_CONTEXT,
+                           "object %u of the list, %p, does not belong to the queue's context", i, (void *)objects[i]);
+            return true;
+        }
     }
-    blocker_turn(c->blocker, true, c->wait_count, c->wait);
-    return status;
+    *status = passthrough_enqueue(c->call, queue, count, objects, c->wait_count, c->wait, c->event);
+    return true;
 }
 
-void command_leave(struct command *c)
-{
-    if (c->entered)
-        queue_leave(c->queue);
-    c->entered = false;
-}
+/* ---- events ---- */
 
-void command_blocker_end(struct command *c, cl_int status, cl_event event)
-{
-    blocker_end(c->blocker, status, event);
-    c->blocker = NULL;
-}
-
-void command_refused(struct command *c)
-{
-    command_blocker_end(c, c->first ? CL_SUCCESS : CL_INVALID_OPERATION, c->first);
-}
-
-void command_publish(struct command *c, cl_event event)
+void command_publish(const struct command *c, cl_event event)
 {
     if (c->event) {
-        event_track(event, c->type, c->queue, c->first);
-        c->first = NULL;
+        event_track(event, c->type, c->queue);
         *c->event = event;
     } else {
         event_put(event);
     }
 }
 
-void command_end(struct command *c)
+cl_int command_fail(const struct command *c, cl_int failure)
 {
-    command_refused(c);
-    command_lists_free(c);
-    event_put(c->first);
-    record_release(c->queue);
+    if (!c->event)
+        return failure == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ? CL_SUCCESS : failure;
+    return event_make_failed(c->call, c->type, c->queue, failure, c->event);
 }
 
-bool command_lists_copy(struct command *copy, const struct command *c)
+cl_int command_empty(const struct command *c)
 {
-    copy->count = 0;
-    if (!make_lists(copy, c->count))
-        return false;
-    for (; copy->count < c->count; copy->count++) {
-        copy->objects[copy->count] = c->objects[copy->count];
-        copy->transfers[copy->count] = c->transfers[copy->count];
-        record_retain(copy->objects[copy->count]);
-    }
-    return true;
+    struct pending_command pending;
+    cl_event event = NULL;
+    if (!c->event)
+        return CL_SUCCESS;
+    if (event_list_failed(c->wait_count, c->wait)) /* not every driver ends a command behind a failed event */
+        return command_fail(c, CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    pending_begin(&pending, c->queue, c->wait_count ? PENDING_ALONE : PENDING_AFTER_ALL, c->wait_count, c->wait, false);
+    const cl_int status = below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &event);
+    pending_end(&pending, status == CL_SUCCESS, event);
+    atomic_store(&c->queue->unflushed, true);
+    if (status == CL_SUCCESS)
+        command_publish(c, event);
+    return log_next(c->call, "clEnqueueMarkerWithWaitList", status);
 }
 
 /* ---- ownership ---- */
 
-const struct object_record *command_change_state(const struct command *c, enum object_state from, enum object_state to,
-                                                 bool *behind)
+const struct object_record *command_change_state(const struct command *c, enum object_state from, enum object_state to)
 {
     const struct object_record *stuck = NULL;
     cl_uint taken = 0;
-    *behind = false;
     os_lock(&registry_lock);
     for (; taken < c->count && !stuck; taken++) {
         if (c->objects[taken]->state != from) {
             stuck = c->objects[taken--];
         } else {
             c->objects[taken]->state = to;
-            *behind = *behind || c->objects[taken]->commands;
             c->objects[taken]->commands++;
         }
     }
@@ -194,12 +179,6 @@ const struct object_record *command_change_state(const struct command *c, enum o
         c->objects[i]->written = false;
     os_unlock(&registry_lock);
     return stuck;
-}
-
-void command_set_state_locked(const struct command *c, enum object_state state)
-{
-    for (cl_uint i = 0; i < c->count; i++)
-        c->objects[i]->state = state;
 }
 
 void command_set_owner(const struct command *c, bool opencl)
@@ -269,7 +248,7 @@ bool command_d3d_give(const struct command *c)
 {
     struct handover run;
     for (cl_uint i = 0; i < c->count; i++)
-        c->transfers[i]->short_of_memory = c->transfers[i]->settled = false;
+        c->transfers[i]->short_of_memory = false;
     for (cl_uint first = 0; first < c->count;) {
         const cl_uint after = next_run(c, first, c->count, &run);
         if (!transport_of(&run)->d3d_give(&run)) {
@@ -304,35 +283,10 @@ cl_int command_cl_give(const struct command *c, cl_uint end, const struct enqueu
     return log_next(c->call, "the read of an object", status);
 }
 
-cl_int command_marker(const struct command *c, const struct enqueueing *to)
-{
-    return log_next(c->call, "clEnqueueMarkerWithWaitList", commands_marker(to));
-}
-
-static bool opencl_owns(const struct object_record *object)
-{
-    os_lock(&registry_lock);
-    const bool owns = object->opencl_owns;
-    os_unlock(&registry_lock);
-    return owns;
-}
-
-/* An object whose acquire has been undone meanwhile is Direct3D's. */
-void command_cl_keep(const struct command *c, cl_uint end)
-{
-    for (cl_uint i = 0; i < end; i++) {
-        const struct handover one = {c->api, c->transfers + i, 1};
-        if (transport_of(&one)->cl_keep && opencl_owns(c->objects[i]))
-            transport_of(&one)->cl_keep(&one);
-    }
-}
-
 bool command_d3d_take(const struct command *c, cl_uint end)
 {
     struct handover run;
     bool done = true;
-    for (cl_uint i = 0; i < c->count; i++)
-        c->transfers[i]->settled = true;
     for (cl_uint first = 0; first < end;) {
         first = next_run(c, first, end, &run);
         done = transport_of(&run)->d3d_take(&run) && done;
@@ -358,30 +312,4 @@ cl_uint command_sort_written(struct command *c)
     }
     os_unlock(&registry_lock);
     return moving;
-}
-
-/* The driver has finished with a command when only cld3d's references to its event are left. */
-void command_let_end(cl_event event, cl_uint ours)
-{
-    enum { MILLISECONDS = 3 };
-    cl_uint refs = 0;
-    for (int i = 0; i < MILLISECONDS; i++) {
-        if (event_status(event) <= CL_COMPLETE &&
-            below()->clGetEventInfo(event, CL_EVENT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) == CL_SUCCESS &&
-            refs <= ours)
-            return;
-        os_sleep_shortly();
-    }
-}
-
-cl_int command_barrier(const struct command *c, cl_event *passed)
-{
-    *passed = NULL;
-    if (!queue_out_of_order(c->queue))
-        return CL_SUCCESS;
-    const cl_int status = log_next(c->call, "clEnqueueBarrierWithWaitList",
-                                   below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 0, NULL, passed));
-    if (status == CL_SUCCESS && context_has(c->queue->context, QUIRK_POCL_FAILURE_RACE) && blockers_possible())
-        command_let_end(*passed, 1); /* nothing blocks the barrier */
-    return status;
 }

@@ -1,7 +1,8 @@
-/* An acquire or release in progress: shared by acquire.c and deferred.c. */
+/* An acquire or release in progress. */
 #ifndef CLD3D_SHARE_COMMAND_H
 #define CLD3D_SHARE_COMMAND_H
 
+#include "defer/deferred.h"
 #include "share/share.h"
 
 enum { COMMAND_INLINE = 8 }; /* objects of a call that are stored without allocating memory */
@@ -18,11 +19,8 @@ struct command {
     struct object_record *inline_objects[COMMAND_INLINE];
     struct transfer *inline_transfers[COMMAND_INLINE];
     cl_uint wait_count;
-    const cl_event *wait;    /* the application's */
-    cl_event *event;         /* where the application wants the event stored, or NULL */
-    cl_event first;          /* owned; the marker with which the command begins, or NULL */
-    struct blocker *blocker; /* blocker_end is due; NULL: nothing blocks the command, or it has been called */
-    bool entered;            /* command_leave must follow */
+    const cl_event *wait; /* the application's */
+    cl_event *event;      /* where the application wants the event stored, or NULL */
 };
 
 /* ---- arguments ---- */
@@ -30,30 +28,27 @@ struct command {
 /* Checks the arguments of a call in the order of the specification; command_end must follow in either case. */
 cl_int command_begin(struct command *command, cl_command_queue queue, cl_uint count, const cl_mem *objects);
 void command_end(struct command *command);
-/* Call this right before the driver gets the part of the command that has this order relative to the others of its
- * queue. Other threads may be enqueueing: the part is tracked if a user event blocks it now; otherwise no blocked
- * command is enqueued before it until command_leave. Wait for nothing in between. Fails only with
- * CL_OUT_OF_HOST_MEMORY. */
-cl_int command_enter(struct command *command, unsigned order);
-void command_leave(struct command *command);
-/* With CL_SUCCESS the blocked part of the command was enqueued, with `event`; otherwise nothing was. */
-void command_blocker_end(struct command *command, cl_int status, cl_event event);
-/* The driver has refused the blocked part. If the marker of the command's beginning (`first`) was enqueued, later commands still wait
- * for that. command_end implies this. */
-void command_refused(struct command *command);
-/* Copies the lists of a command into its own memory. False: out of memory, and command_lists_free must follow. */
-bool command_lists_copy(struct command *copy, const struct command *command);
-void command_lists_free(struct command *command);
+/* Makes room for the lists of `count` objects. False: out of memory, and command_end must follow. */
+bool command_lists_make(struct command *command, cl_uint count);
+/* Whether the queue is one of a driver that shares by itself; then the call is passed on, with its result in `*status`. */
+bool command_passes(const struct command *command, cl_command_queue queue, cl_uint count, const cl_mem *objects,
+                    cl_int *status);
+
+/* ---- events ---- */
+
+/* Passes the command's last event to the application, or releases it. */
+void command_publish(const struct command *command, cl_event event);
+/* Direct3D or a wait list made the command fail. Its event reports the failure, or without an event, the call. */
+cl_int command_fail(const struct command *command, cl_int failure);
+/* The command has no objects: it does nothing, but provides an event if requested. */
+cl_int command_empty(const struct command *command);
 
 /* ---- ownership ---- */
 
 /* Moves all objects from one state to another for a command, or none: an object that occurs twice in the list is in the
- * wrong state the second time. Returns the first object that could not be moved, or NULL. `behind` says whether another
- * command on one of the objects is pending. */
+ * wrong state the second time. Returns the first object that could not be moved, or NULL. */
 const struct object_record *command_change_state(const struct command *command, enum object_state from,
-                                                 enum object_state to, bool *behind);
-/* The objects show `state` from now on, although the command is still pending. */
-void command_set_state_locked(const struct command *command, enum object_state state);
+                                                 enum object_state to);
 /* OpenCL owns the objects from now on, or Direct3D does. */
 void command_set_owner(const struct command *command, bool opencl);
 /* Whether OpenCL owns all objects, or Direct3D owns all. */
@@ -70,28 +65,19 @@ bool command_d3d_give(const struct command *command);
  * failure. */
 cl_int command_cl_take(const struct command *command, const struct enqueueing *to);
 cl_int command_cl_give(const struct command *command, cl_uint end, const struct enqueueing *to);
-/* A marker behind the wait list, in the same way: for a command whose objects need no other. */
-cl_int command_marker(const struct command *command, const struct enqueueing *to);
-/* OpenCL keeps the first `end` objects, whose release has failed. */
-void command_cl_keep(const struct command *command, cl_uint end);
 /* Direct3D takes the first `end` objects; no command uses the others either. False if it fails for one of them. */
 bool command_d3d_take(const struct command *command, cl_uint end);
 /* Direct3D owns the objects from `first` on again, with the contents that it gave. */
 void command_undo(const struct command *command, cl_uint first);
-
 /* Moves the objects that a release cannot skip to the front, and returns their number. */
 cl_uint command_sort_written(struct command *command);
 
-/* Passes the command's last event to the application, or releases it. */
-void command_publish(struct command *command, cl_event event);
+/* ---- deferred commands (deferred.c) ---- */
 
-/* Makes later commands of an out-of-order queue run after everything in it. `*passed` gets an event, which the caller
- * puts; NULL: no barrier was needed. */
-cl_int command_barrier(const struct command *command, cl_event *passed);
-
-/* The process ends with PoCL if a command fails at the moment when a command that it waits for ends (QUIRK_POCL_FAILURE_RACE).
- * Gives the command of `event`, which the other one waits for, a few milliseconds to finish; `ours` is the number of
- * cld3d's references to `event`. */
-void command_let_end(cl_event event, cl_uint ours);
+/* What blocks the command because earlier deferred ones are on its objects, or on the same surfaces; 0: nothing. */
+pending_mask command_follows(const struct command *command);
+/* Defers the command: it runs when nothing blocks it. For use after pending_begin; ends that. On success it is pending,
+ * and its objects show the state behind it; otherwise nothing has happened, and they show the state before it. */
+cl_int command_defer(struct command *command, struct pending_command *pending, bool release);
 
 #endif

@@ -1,7 +1,6 @@
 /* Contexts with interop: records, reference counts and queries. */
 #include "share/context.h"
 
-#include "formats/common_formats.h"
 #include "formats/storage.h"
 #include "log.h"
 #include "next/query.h"
@@ -39,37 +38,24 @@ void *context_device(const struct sharing_context *context, unsigned n, void *re
     return alive ? context->interop[n].device : NULL;
 }
 
+static void free_transfer_queues(struct sharing_context *context);
+
 void context_record_free(struct sharing_context *context)
 {
     drop_devices(context);
+    free_transfer_queues(context);
     converters_destroy(context->base.converters);
-    common_formats_drop(&context->base);
     transports_free(context->transports);
     free(context->properties);
     free(context);
 }
 
-/* Called when the last reference is dropped: frees everything that keeps other objects alive. The application may still
- * get the context from its programs, so the rest is kept until the driver destroys the context or, if the driver does
- * not report that, reuses its address. */
 static void destroy(struct record *record)
 {
     struct sharing_context *context = (struct sharing_context *)record;
-    os_lock(&registry_lock);
-    const bool unused = atomic_load_explicit(&record->references, memory_order_relaxed) == 0;
-    struct converter *converters = unused ? context->base.converters : NULL;
-    if (unused)
-        context->base.converters = NULL;
-    os_unlock(&registry_lock);
-    if (unused)
-        transports_log_costs(context->transports);
-    converters_destroy(converters);
-    os_lock(&registry_lock);
-    const bool over =
-        --record->leaving == 0 && context->gone && atomic_load_explicit(&record->references, memory_order_relaxed) == 0;
-    os_unlock(&registry_lock);
-    if (over)
-        context_record_free(context);
+    registry_leave(record);
+    transports_log_costs(context->transports);
+    context_record_free(context);
 }
 
 struct sharing_context *context_record_make(const cl_context_properties *properties)
@@ -92,72 +78,57 @@ struct sharing_context *context_record_make(const cl_context_properties *propert
     return context;
 }
 
-/* ---- the end of the driver's context ---- */
+/* ---- the queues of deferred commands ---- */
 
-static bool unused_locked(const struct sharing_context *context)
+struct transfer_queue {
+    cl_device_id device;
+    cl_command_queue queue;
+    struct transfer_queue *after;
+};
+
+static void free_transfer_queues(struct sharing_context *context)
 {
-    return atomic_load_explicit(&context->base.head.references, memory_order_relaxed) == 0 &&
-           context->base.head.leaving == 0;
+    for (struct transfer_queue *one = context->transfer_queues, *after; one; one = after) {
+        after = one->after;
+        own_queue_put(one->queue);
+        free(one);
+    }
 }
 
-/* The driver's context no longer exists. True: the record can be freed; otherwise it is freed with its last
- * reference. */
-static bool take_locked(struct sharing_context *context)
-{
-    struct record *head = registry_remove_locked(RECORD_CONTEXT, context->base.head.handle);
-    if (!head->weak)
-        atomic_fetch_sub_explicit(&head->references, 1, memory_order_relaxed); /* the registry's */
-    context->gone = true;
-    return unused_locked(context);
-}
-
-/* Frees a weak record if it is unused or the driver's context has `gone`. */
-static void forget_weak(cl_context handle, bool gone)
+static cl_command_queue find_transfer_queue(const struct sharing_context *context, cl_device_id device)
 {
     os_lock(&registry_lock);
-    struct sharing_context *context = registry_find_locked(RECORD_CONTEXT, handle);
-    const bool over = context && context->base.head.weak && (gone || unused_locked(context)) && take_locked(context);
+    const struct transfer_queue *one = context->transfer_queues;
+    while (one && one->device != device)
+        one = one->after;
     os_unlock(&registry_lock);
-    if (over)
-        context_record_free(context);
+    return one ? one->queue : NULL;
 }
 
-static void CL_CALLBACK on_destroyed(cl_context handle, void *data)
+cl_int context_transfer_queue(const char *call, const struct queue_record *of, cl_command_queue *queue)
 {
-    (void)data;
-    forget_weak(handle, true);
-}
-
-bool context_follow_end(const char *call, const struct sharing_context *context)
-{
-    cl_context handle = context->base.head.handle;
-    if (os_is_wine() || setting_on(SETTING_CALLBACKS) ||
-        context_has(&context->base, QUIRK_NVIDIA_DESTRUCTOR_CALLBACKS) ||
-        platform_predates(platform_of_context(handle), 3))
-        return true;
-    const cl_int status = below()->clSetContextDestructorCallback(handle, on_destroyed, NULL);
-    if (!driver_short(status))
-        return true;
-    return log_next(call, "clSetContextDestructorCallback", status) == CL_SUCCESS;
-}
-
-/* Contexts whose last reference is gone, as far as the driver counts. NVIDIA's driver does not count programs, which
- * keep their context alive, so the application may get the context from a program again. Therefore the most recent ones
- * are remembered. Guarded by `registry_lock`. */
-enum { ENDED = 16 };
-static cl_context ended[ENDED];
-
-void context_forget_former(cl_context handle)
-{
+    struct sharing_context *context = sharing(of->context);
+    cl_device_id device;
+    cl_int status =
+        below()->clGetCommandQueueInfo(of->head.handle, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device, NULL);
+    if (status != CL_SUCCESS)
+        return log_next(call, "clGetCommandQueueInfo", status);
+    *queue = find_transfer_queue(context, device);
+    if (*queue)
+        return CL_SUCCESS;
+    struct transfer_queue *made = malloc(sizeof(*made));
+    if (!made)
+        return log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
+    *queue = own_queue_make(context->base.head.handle, device, 0, &status);
+    if (!*queue) {
+        free(made);
+        return log_next(call, "clCreateCommandQueue", status);
+    }
     os_lock(&registry_lock);
-    for (unsigned i = 0; i < ENDED; i++)
-        if (ended[i] == handle)
-            ended[i] = NULL;
-    struct sharing_context *former = registry_find_locked(RECORD_CONTEXT, handle);
-    const bool over = former && take_locked(former);
+    *made = (struct transfer_queue){device, *queue, context->transfer_queues};
+    context->transfer_queues = made; /* two for a device, if two threads were here, do no harm */
     os_unlock(&registry_lock);
-    if (over)
-        context_record_free(former);
+    return CL_SUCCESS;
 }
 
 /* ---- lookups ---- */
@@ -194,35 +165,13 @@ static cl_int CL_API_CALL retain_context(cl_context context)
     return status;
 }
 
-static void forget_last(cl_context handle)
-{
-    static unsigned turn;
-    cl_uint refs = 0;
-    if (below()->clGetContextInfo(handle, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL) != CL_SUCCESS ||
-        refs != 1)
-        return;
-    os_lock(&registry_lock);
-    cl_context former = ended[turn % ENDED];
-    ended[turn++ % ENDED] = handle;
-    os_unlock(&registry_lock);
-    if (former && former != handle)
-        forget_weak(former, false);
-}
-
 static cl_int CL_API_CALL release_context(cl_context context)
 {
     struct sharing_context *record = registry_get(RECORD_CONTEXT, context);
-    const bool last = record && registry_app_weaken(RECORD_CONTEXT, context);
-    if (last)
+    if (record && registry_app_weaken(RECORD_CONTEXT, context))
         drop_devices(record);
     record_release(record);
-    if (last)
-        deferred_await_ends();
-    reap(last ? REAP_CONTEXT : REAP_AT_RELEASE, context);
-    if (last) {
-        event_drop_recent(context);
-        forget_last(context);
-    }
+    leaving_run();
     return below()->clReleaseContext(context);
 }
 
@@ -237,7 +186,7 @@ static cl_int query(const struct sharing_context *context, cl_context_info name,
     for (unsigned i = 0; i < context->interop_count; i++) {
         const struct d3d_api *api = context->interop[i].api;
         if (name && name == api->context_prefer_shared) {
-            const cl_bool prefer = transports_prefer_shared(context->transports, api);
+            const cl_bool prefer = CL_FALSE; /* no transport gains anything from shared resources */
             return answer("clGetContextInfo", &prefer, sizeof(prefer), capacity, value, size_ret);
         }
         if (name == (cl_context_info)api->context_device)

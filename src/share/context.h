@@ -19,13 +19,6 @@ cl_int context_properties_read(const char *call, struct sharing_context *context
 struct sharing_context *context_record_make(const cl_context_properties *properties);
 /* Frees a record that nothing refers to. */
 void context_record_free(struct sharing_context *context);
-/* The driver has created a context: an earlier one at the same address no longer exists, and nothing can hold its
- * record. */
-void context_forget_former(cl_context handle);
-/* Asks the driver to report the context's end. False: the driver is out of memory. Drivers before OpenCL 3.0 cannot
- * report it, and if callbacks are cld3d's, one would cost a thread and a reference. */
-bool context_follow_end(const char *call, const struct sharing_context *context);
-
 void context_create_install(cl_icd_dispatch *table);
 
 #endif

@@ -1,7 +1,7 @@
 /* clCreateContext and clCreateContextFromType. */
 #include "share/context.h"
 
-#include "formats/common_formats.h"
+#include "drivers/drivers.h"
 #include "log.h"
 #include "next/query.h"
 #include "share/passthrough.h"
@@ -25,8 +25,6 @@ static cl_context create_in_driver(const struct creation *c, const cl_context_pr
     cl_context context =
         c->by_type ? below()->clCreateContextFromType(properties, c->type, c->notify, c->user_data, status)
                    : below()->clCreateContext(properties, c->device_count, c->devices, c->notify, c->user_data, status);
-    if (context && registry_hot())
-        context_forget_former(context);
     return context;
 }
 
@@ -46,7 +44,7 @@ static bool name_platform(cl_context_properties *driver)
     return true;
 }
 
-/* NVIDIA's driver returns CL_INVALID_VALUE for an unknown property, but this code has other causes as well. */
+/* Some drivers return CL_INVALID_VALUE for an unknown property, but this code has other causes as well. */
 static bool refused_property(const struct creation *c, const cl_context_properties *driver, cl_int status)
 {
     const bool arguments_fit = (c->by_type || (c->devices && c->device_count)) && (c->notify || !c->user_data);
@@ -67,8 +65,8 @@ static cl_int platform_of(const char *call, cl_device_id device, cl_platform_id 
                                 : log_refuse(call, CL_INVALID_DEVICE, "%p is not an OpenCL device", (void *)device);
 }
 
-/* Whether all devices belong to one platform, the named one if one is named: PoCL treats other drivers' devices as its
- * own. */
+/* Whether all devices belong to one platform, the named one if one is named: some drivers treat others' devices as
+ * their own. */
 static cl_int check_platforms(const struct creation *c, const cl_context_properties *properties)
 {
     cl_platform_id named = NULL, platform = NULL;
@@ -116,7 +114,7 @@ static cl_context create_sharing(const struct creation *c, const struct sharing_
 {
     cl_context handle = create_in_driver(c, properties, status);
     if (*status != CL_SUCCESS)
-        return NULL; /* PoCL 3.1 returns a context and an error for a type without devices */
+        return NULL; /* some drivers return a context and an error for a type without devices */
     if (context->interop_count)
         *status = check_devices(c->call, context->interop[0].api, handle);
     if (*status == CL_SUCCESS)
@@ -126,7 +124,7 @@ static cl_context create_sharing(const struct creation *c, const struct sharing_
 }
 
 /* Creates the context with the remaining properties, of which there may be none. Without a platform most drivers choose
- * one, but NVIDIA's driver does not if the devices are selected by type. */
+ * one, but some do not if the devices are selected by type. */
 static cl_context create_on(const struct creation *c, const struct sharing_context *context,
                             cl_context_properties *driver, cl_int *status)
 {
@@ -158,13 +156,8 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
     if (handle) {
         context->base.head.handle = handle;
         context->base.quirks = quirks_of(platform_of_context(handle));
-        if (context_has(&context->base, QUIRK_POCL_EVENTS))
-            event_keep_begin();
-        if (context_has(&context->base, QUIRK_POCL_SERVER_LOST))
-            event_devices_go();
         context->transports = transports_open(handle);
-        if (context->transports && common_formats_find(&context->base) && context_follow_end(c->call, context) &&
-            registry_add(&context->base.head)) {
+        if (context->transports && registry_add(&context->base.head)) {
             if (context->interop_count)
                 log_write(LOG_INFO, "%s: context %p shares with %s device %p%s", c->call, (void *)handle,
                           context->interop[0].api->name, context->interop[0].device,

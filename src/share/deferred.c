@@ -1,259 +1,248 @@
-/* Acquires and releases in a queue that a user event blocks.
- *
- * The program's call must not wait for a user event, because the program may set it right afterwards. So the call
- * enqueues a marker, which completes when the commands before it have completed, and behind it a gate. The gate is a
- * user event of cld3d's that blocks the rest of the queue, so that later commands keep their order. Everything else
- * happens between the marker and the gate, for each object one deferred command after the other: Direct3D's part, and
- * OpenCL's part in a queue of cld3d's.
- *
- * A deferred command begins when the last user event that blocked the queue before it is set, inside that call: only
- * such a call can unblock the queue, and when it returns, Direct3D sees the result. In a callback no thread may wait.
- * There the command is only begun, and the thread that ends OpenCL's part continues with Direct3D's: a thread of the
- * driver, or one of cld3d's if the driver does not report that a command has failed.
- *
- * A deferred command that fails changes nothing: its objects stay with their owner. A later command of the chain that
- * then finds an object with the other side fails in the same way. */
-#include "share/deferred.h"
+/* Acquires and releases that a user event blocks (defer/deferred.h). A deferred command that fails changes nothing: its
+ * objects stay with their owner. A later one that then finds an object with the other side fails too. */
+#include "share/command.h"
 
 #include "log.h"
-#include "transport/commands.h"
 
 #include <stdlib.h>
 
-struct deferred *deferred_list;
-static unsigned numbers; /* guarded by registry_lock */
-
-void deferred_put(void *what)
-{
-    struct deferred *d = what;
-    if (!d || atomic_fetch_sub_explicit(&d->references, 1, memory_order_acq_rel) != 1)
-        return;
-    event_list_close(&d->waits);
-    event_list_close(&d->transfers);
-    event_put(d->gate);
-    own_queue_put(d->transfer_queue);
-    command_lists_free(&d->command);
-    record_release(d->command.queue);
-    blocker_put(d->blocked_by);
-    blocker_put(d->gate_blocker);
-    record_release(d->event);
-    free(d);
-}
-
-/* A copy of the command that outlives its call. */
-static struct deferred *make(const struct command *c, enum deferred_kind kind)
-{
-    struct deferred *d = calloc(1, sizeof(*d));
-    if (!d)
-        return NULL;
-    atomic_store_explicit(&d->references, 1, memory_order_relaxed);
-    d->kind = kind;
-    d->command = (struct command){.api = c->api, .call = c->call, .type = c->type, .queue = c->queue};
-    record_retain(c->queue);
-    event_list_open(&d->waits);
-    event_list_open(&d->transfers);
-    if (command_lists_copy(&d->command, c))
-        return d;
-    deferred_put(d);
-    return NULL;
-}
-
-/* Adds the command to the list; its objects show `state` from now on. Whatever blocked the queue may have ended by now;
- * then no other call would run the command, so this one does. */
-static void append(struct deferred *d, enum object_state state)
-{
-    os_lock(&registry_lock);
-    struct deferred **place = &deferred_list;
-    while (*place)
-        place = &(*place)->after;
-    *place = d;
-    d->number = ++numbers;
-    for (cl_uint i = d->end; i < d->command.count && d->kind == DEFERRED_RELEASE; i++)
-        if (d->command.objects[i]->written)
-            d->end = d->command.count; /* an earlier release has failed since `end` was found */
-    atomic_fetch_add(&queue_deferred, 1);
-    command_set_state_locked(&d->command, state);
-    os_unlock(&registry_lock);
-    deferred_run(0);
-}
-
-/* Puts the gate into the queue and passes its event to the application. The commands before it are flushed first:
- * rusticl 22.3 reports the end of a flushed batch's commands only when all of them have ended, and the gate may be
- * opened by a thread that waits for such a report. */
-static cl_int close_gate(struct command *c, struct deferred *d)
-{
-    cl_event end = NULL;
-    struct blocker *blocker;
-    cl_int status = blocker_begin(c->call, c->queue->head.handle, ORDER_BEFORE_ALL, 1, &d->gate, true, &blocker);
-    if (status != CL_SUCCESS)
-        return status;
-    queue_flush_alone(c->queue->head.handle);
-    blocker_turn(blocker, true, 1, &d->gate);
-    status = log_next(c->call, "clEnqueueBarrierWithWaitList",
-                      below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, 1, &d->gate, &end));
-    blocker_end(blocker, status, end);
-    if (status != CL_SUCCESS)
-        return status;
-    command_publish(c, end);
-    d->event = c->event ? registry_get(RECORD_EVENT, end) : NULL;
-    return CL_SUCCESS;
-}
-
-/* Adds the queue's earlier barriers, which PoCL ignores for the gate's barrier: those that a user event blocks, and in
- * PoCL also the last one, by a command behind it that does nothing. */
-static cl_int add_barriers(struct command *c, struct deferred *d)
-{
-    const struct enqueueing behind = {.queue = c->queue->head.handle, .done = &d->waits};
-    cl_int status = CL_SUCCESS;
-    if (!blocked_list_events(c->queue, ORDER_BEFORE_ALL, &d->waits))
-        status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    else if (context_has(c->queue->context, QUIRK_POCL_EVENTS))
-        status = log_next(c->call, "clEnqueueFillBuffer", commands_placeholder_apart(&behind));
-    d->barriers = d->waits.count;
-    return status;
-}
-
-/* An acquire in an out-of-order queue runs after its wait list and the barriers of its queue, and after nothing else. A
- * marker would wait for more. */
-static cl_int wait_for_list(struct command *c, struct deferred *d)
-{
-    cl_int status = command_enter(c, ORDER_BEFORE_ALL);
-    if (status != CL_SUCCESS)
-        return status;
-    d->blocked_by = blocker_keep(c->blocker);
-    status = add_barriers(c, d);
-    for (cl_uint i = 0; i < c->wait_count && status == CL_SUCCESS; i++)
-        if (!event_list_retain(&d->waits, c->wait[i]))
-            status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    command_leave(c);
-    if (status == CL_SUCCESS)
-        command_blocker_end(c, CL_SUCCESS, NULL);
-    return status;
-}
-
-/* Enqueues the marker that completes when everything has completed that the command must follow, in its queue and its
- * wait list. */
-static cl_int enqueue_marker(struct command *c, struct deferred *d)
-{
-    cl_event marker, passed = NULL;
-    if (!event_list_reserve(&d->waits, 1))
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    cl_int status = d->kind == DEFERRED_RELEASE ? command_barrier(c, &passed) : CL_SUCCESS;
-    if (status == CL_SUCCESS)
-        status = log_next(c->call, "clEnqueueMarkerWithWaitList",
-                          below()->clEnqueueMarkerWithWaitList(c->queue->head.handle, c->wait_count, c->wait, &marker));
-    if (status != CL_SUCCESS && passed)
-        command_blocker_end(c, CL_SUCCESS, passed); /* the barrier is in the queue */
-    event_put(passed);
-    if (status != CL_SUCCESS)
-        return status;
-    event_list_add(&d->waits, marker);
-    if (queue_loses_order(c->queue))
-        blocker_stands_for_earlier(c->blocker);
-    if (queue_loses_order(c->queue) && !blocked_list_events(c->queue, ORDER_ALONE, &d->waits))
-        status = log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    command_blocker_end(c, CL_SUCCESS, marker);
-    if (c->event && queue_profiles(c->queue) && below()->clRetainEvent(marker) == CL_SUCCESS)
-        c->first = marker;
-    return status;
-}
-
-/* Makes the command run after everything in the queue. */
-static cl_int wait_for_queue(struct command *c, struct deferred *d)
-{
-    cl_int status = command_enter(c, ORDER_AFTER_ALL | ORDER_BEFORE_ALL);
-    d->blocked_by = blocker_keep(c->blocker);
-    if (status == CL_SUCCESS)
-        status = enqueue_marker(c, d);
-    command_leave(c);
-    return status;
-}
-
-/* Makes the command wait for transfers of earlier acquires, which may be in other queues. */
-static cl_int wait_for_uploads(struct deferred *d)
-{
-    bool added = true;
-    for (cl_uint i = 0; i < d->command.count && added; i++) {
-        struct upload *upload = object_upload(d->command.objects[i]);
-        added = !upload || event_list_retain(&d->waits, upload->event);
-        upload_put(upload);
-    }
-    return added ? CL_SUCCESS : log_refuse(d->command.call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-}
-
-/* Determines what the command waits for, and enqueues its gate. */
-static cl_int enqueue(struct command *c, struct deferred *d)
-{
-    cl_int status;
-    d->gate = below()->clCreateUserEvent(c->queue->context->head.handle, &status);
-    if (!d->gate)
-        return log_next(c->call, "clCreateUserEvent", status);
-    d->gate_blocker = blocker_user_event(d->gate);
-    if (!d->gate_blocker)
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    if (d->kind == DEFERRED_ACQUIRE && queue_out_of_order(c->queue))
-        status = wait_for_list(c, d);
-    else
-        status = wait_for_queue(c, d);
-    if (status == CL_SUCCESS)
-        status = wait_for_uploads(d);
-    return status == CL_SUCCESS ? close_gate(c, d) : status;
-}
-
-cl_int defer(struct command *c, enum deferred_kind kind)
-{
-    struct deferred *d = make(c, kind);
-    if (!d)
-        return log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    const cl_int status = enqueue(c, d);
-    if (status != CL_SUCCESS) {
-        blockers_set(blocker_keep(d->gate_blocker), true, 0); /* the gate is in no queue */
-        event_set_unset(d->gate);
-        deferred_put(d);
-        return status;
-    }
-    d->end = kind == DEFERRED_RELEASE ? command_sort_written(&d->command) : d->command.count;
-    log_write(LOG_DEBUG, "%s: the queue waits for a user event; ownership changes when that is set", c->call);
-    append(d, kind == DEFERRED_ACQUIRE ? OBJECT_ACQUIRED : OBJECT_IDLE);
-    return CL_SUCCESS;
-}
+struct deferred_command {
+    struct deferred base;
+    struct command command;      /* with its own lists */
+    struct event_record *record; /* retained; of the application's event, or NULL */
+    cl_command_queue transfers;  /* the queue of cld3d's for them; the context's */
+    bool release;
+    cl_uint end; /* the objects before it are moved; a release skips the others */
+};
 
 static bool same_surface(const struct object_record *a, const struct object_record *b)
 {
     const struct surface *of = &a->transfer->surface, *other = &b->transfer->surface;
-    return a->context == b->context && of->resource == other->resource &&
-           of->desc.subresource == other->desc.subresource && of->desc.format == other->desc.format;
+    return a == b || (a->context == b->context && of->resource == other->resource &&
+                      of->desc.subresource == other->desc.subresource && of->desc.format == other->desc.format);
 }
 
-/* Whether a deferred release will write to the surface of one of the objects of `c`. */
-static bool writes_locked(const struct deferred *d, const struct command *c)
+static bool share_surfaces(const struct command *a, const struct command *b)
 {
-    for (cl_uint i = 0; i < d->command.count && d->kind == DEFERRED_RELEASE && !d->over; i++)
-        for (cl_uint k = 0; k < c->count; k++)
-            if (same_surface(d->command.objects[i], c->objects[k]))
+    for (cl_uint i = 0; i < a->count; i++)
+        for (cl_uint k = 0; k < b->count; k++)
+            if (same_surface(a->objects[i], b->objects[k]))
                 return true;
     return false;
 }
 
-bool deferred_writes_to(const struct command *c)
+static pending_mask follows_locked(const struct command *c)
 {
-    bool writes = false;
+    pending_mask gates = 0;
+    for (const struct deferred *d = deferred_first_locked(); d; d = d->after)
+        if (d->queue->context == c->queue->context && share_surfaces(&((const struct deferred_command *)d)->command, c))
+            gates |= deferred_gate_locked(d);
+    return gates;
+}
+
+pending_mask command_follows(const struct command *c)
+{
+    if (!user_event_pending())
+        return 0;
     os_lock(&registry_lock);
-    for (const struct deferred *d = deferred_list; d && !writes; d = d->after)
-        writes = writes_locked(d, c);
+    const pending_mask gates = follows_locked(c);
     os_unlock(&registry_lock);
-    return writes;
+    return gates;
 }
 
-struct deferred *deferred_undo_prepare(const struct command *c)
+/* ---- running ---- */
+
+/* OpenCL's part, in a queue of cld3d's: the application's waits at the gate. */
+static bool move(const struct command *c, const struct deferred_command *d)
 {
-    struct deferred *undo = make(c, DEFERRED_UNDO);
-    if (undo)
-        undo->blocked_by = blocker_keep(c->blocker);
-    return undo;
+    struct event_list done;
+    event_list_open(&done);
+    const struct enqueueing to = {.queue = d->transfers, .done = &done, .ours = true};
+    const cl_int status = d->release ? command_cl_give(c, d->end, &to) : command_cl_take(c, &to);
+    below()->clFlush(d->transfers);
+    const bool ended = event_list_await(&done); /* after a failure too: they use the transports' memory */
+    event_list_close(&done);
+    return status == CL_SUCCESS && ended;
 }
 
-void deferred_undo_begin(struct deferred *undo)
+static bool direct3d_fails(const struct deferred_command *d)
 {
-    append(undo, OBJECT_IDLE);
+    if (d->record)
+        d->record->failure = CL_OUT_OF_RESOURCES;
+    return false;
+}
+
+static bool run_release(struct deferred_command *d)
+{
+    const struct command *c = &d->command;
+    if (!move(c, d))
+        return false;
+    const bool done = command_d3d_take(c, d->end) || direct3d_fails(d);
+    command_undo(c, d->end);
+    command_set_owner(c, false);
+    return done;
+}
+
+static bool run_acquire(struct deferred_command *d)
+{
+    const struct command *c = &d->command;
+    if (!command_d3d_give(c))
+        return direct3d_fails(d);
+    if (!move(c, d)) {
+        command_undo(c, 0);
+        return false;
+    }
+    command_set_owner(c, true);
+    return true;
+}
+
+/* Whether the thread may not call the objects' Direct3D. */
+static bool is_elsewhere(const struct command *c, bool elsewhere)
+{
+    const struct surface *surface = &c->transfers[0]->surface;
+    const struct d3d_ops *ops = surface->api->ops;
+    if (!elsewhere || !ops->single_threaded || !ops->single_threaded(surface->device))
+        return false;
+    log_write(
+        LOG_WARN,
+        "%s: a user event was set in a callback, and the %s device was created for a single thread: set the event "
+        "outside of callbacks",
+        c->call, c->api->name);
+    return true;
+}
+
+/* Bytes that OpenCL has written and that did not reach Direct3D are copied by the next release. */
+static void keep_written(const struct command *c)
+{
+    os_lock(&registry_lock);
+    for (cl_uint i = 0; i < c->count; i++)
+        c->objects[i]->written = true;
+    os_unlock(&registry_lock);
+}
+
+static bool run(struct deferred *base, bool failed, bool elsewhere)
+{
+    struct deferred_command *d = (struct deferred_command *)base;
+    const struct command *c = &d->command;
+    bool done = false;
+    for (cl_uint i = 0; i < c->count && d->release && !failed; i++)
+        object_end_acquire(c->objects[i]);
+    if (!failed && command_owner_is(c, d->release) && !is_elsewhere(c, elsewhere)) {
+        done = d->release ? run_release(d) : run_acquire(d);
+    }
+    if (!done && d->record)
+        event_fail(d->record);
+    if (!done) {
+        log_write(LOG_WARN, "%s: the deferred command, or one before it, has failed: the objects keep their owner",
+                  c->call);
+        keep_written(c);
+    }
+    command_finish(c, false, OBJECT_IDLE);
+    /* Before the gate opens: a program that has waited for the command expects the surfaces of released objects to be
+     * its own, for example to resize a swap chain. */
+    for (; d->command.count; d->command.count--)
+        record_release(c->objects[c->count - 1]);
+    return done;
+}
+
+/* ---- deferring ---- */
+
+static void free_command(struct deferred *base)
+{
+    struct deferred_command *d = (struct deferred_command *)base;
+    deferred_close(base);
+    record_release(d->record);
+    command_end(&d->command);
+    free(d);
+}
+
+/* A copy of the command that outlives its call. */
+static struct deferred_command *make(const struct command *c, bool release)
+{
+    struct deferred_command *d = calloc(1, sizeof(*d));
+    if (!d)
+        return NULL;
+    d->base = (struct deferred){.queue = c->queue, .call = c->call, .run = run, .free = free_command};
+    d->command = (struct command){.api = c->api, .call = c->call, .type = c->type, .queue = c->queue};
+    d->release = release;
+    event_list_open(&d->base.waits);
+    record_retain(c->queue); /* of the base */
+    record_retain(c->queue); /* of the command */
+    if (!command_lists_make(&d->command, c->count)) {
+        free_command(&d->base);
+        return NULL;
+    }
+    for (; d->command.count < c->count; d->command.count++) {
+        d->command.objects[d->command.count] = c->objects[d->command.count];
+        d->command.transfers[d->command.count] = c->transfers[d->command.count];
+        record_retain(c->objects[d->command.count]);
+    }
+    return d;
+}
+
+/* A release also waits for the transfers of acquires in other queues. */
+static cl_int wait_for_acquires(struct deferred_command *d)
+{
+    bool known = true;
+    for (cl_uint i = 0; i < d->command.count && d->release && known; i++) {
+        struct acquire_event *acquire = object_acquire(d->command.objects[i]);
+        known = !acquire || event_list_retain(&d->base.waits, acquire->event);
+        acquire_event_put(acquire);
+    }
+    return known ? CL_SUCCESS : log_refuse(d->command.call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
+}
+
+static cl_int enqueue(struct deferred_command *d, const struct command *c)
+{
+    cl_int status = context_transfer_queue(c->call, c->queue, &d->transfers);
+    if (status == CL_SUCCESS)
+        status = wait_for_acquires(d);
+    if (status == CL_SUCCESS)
+        status = deferred_enqueue(&d->base, c->wait_count, c->wait);
+    if (status == CL_SUCCESS && c->event)
+        status = log_next(c->call, "clRetainEvent", below()->clRetainEvent(d->base.event));
+    return status;
+}
+
+/* From now on the command may run. */
+static void append(struct deferred_command *d, const struct command *c, const struct pending_command *pending)
+{
+    os_lock(&registry_lock);
+    pending_mask mask = follows_locked(c);
+    for (cl_uint i = 0; i < c->count; i++) {
+        c->objects[i]->state = d->release ? OBJECT_IDLE : OBJECT_ACQUIRED;
+        if (d->release && c->objects[i]->acquire)
+            mask |= pending_of_locked(c->objects[i]->acquire->event);
+    }
+    deferred_append_locked(&d->base, pending, mask);
+    os_unlock(&registry_lock);
+}
+
+cl_int command_defer(struct command *c, struct pending_command *pending, bool release)
+{
+    if (!pending->queue)
+        pending_hold(pending, c->queue, PENDING_AFTER_ALL | PENDING_BARRIER, c->wait_count, c->wait, false);
+    struct deferred_command *d = make(c, release);
+    const cl_int status =
+        d ? enqueue(d, c) : log_refuse(c->call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
+    if (status != CL_SUCCESS) {
+        pending_end(pending, false, NULL);
+        if (d)
+            free_command(&d->base);
+        command_finish(c, true, release ? OBJECT_ACQUIRED : OBJECT_IDLE);
+        return status;
+    }
+    const cl_event event = d->base.event;
+    if (c->event) {
+        command_publish(c, event);
+        d->record = registry_get(RECORD_EVENT, event);
+    }
+    /* Behind another deferred command everything is copied: an earlier release may fail. */
+    d->end = !release || command_follows(c) ? c->count : command_sort_written(&d->command);
+    log_write(LOG_DEBUG, "%s: the queue waits for a user event; ownership changes when that is set", c->call);
+    append(d, c, pending);
+    pending_end(pending, true, event);
+    atomic_store(&c->queue->unflushed, true);
+    deferred_run();
+    return CL_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* The functions of OpenCL 1.0 that order commands, implemented by their OpenCL 1.2 replacements: in queues of contexts
- * with interop, so that commands are tracked in the same way, and under Wine. PoCL 3.1 ends the process in
- * clEnqueueWaitForEvents, and if a command fails whose event has no holder. */
+ * with interop, so that commands are tracked in the same way, and under Wine. Some drivers
+ * crash in clEnqueueWaitForEvents. */
 #include "share/share.h"
 
 #include "log.h"

@@ -39,7 +39,7 @@ static bool shares(const struct d3d_api *api, const struct format_row *row, cl_m
     return type == CL_MEM_OBJECT_IMAGE3D && row->planes == 1 && api->family != FAMILY_DX9;
 }
 
-/* Checks the arguments here, because drivers check them differently, and PoCL 3.1 not at all. */
+/* Checks the arguments here, because drivers check them differently or not at all. */
 static cl_int check_question(const char *call, cl_mem_flags flags, cl_mem_object_type type)
 {
     const cl_mem_flags access = CL_MEM_READ_WRITE | CL_MEM_WRITE_ONLY | CL_MEM_READ_ONLY | CL_MEM_KERNEL_READ_AND_WRITE;

@@ -2,7 +2,6 @@
 #include "share/share.h"
 
 #include "log.h"
-#include "share/command_buffer.h"
 #include "handles/extension_functions.h"
 
 #include <string.h>
@@ -14,19 +13,25 @@ static bool begins_with(const char *name, const char *beginning)
     return strncmp(name, beginning, strlen(beginning)) == 0;
 }
 
-/* Whether a function may cause writes that cld3d does not see: commands of other extensions, and writes to the objects
- * that Intel's and AMD's functions create over another object's memory. Commands on shared virtual memory name no object. */
+/* Whether a function may cause writes that cld3d does not see: commands of other extensions, command buffers, and writes
+ * to the objects that Intel's and AMD's functions create over another object's memory, or to a shared buffer's address.
+ * Commands on shared virtual memory name no object. */
 static bool may_write_unseen(const char *name)
 {
-    static const char *const beginnings[] = {"clEnqueue",      "clCommand",           "clUpdate",
-                                             "clConvertImage", "clGetPlaneFromImage", "clCreateBufferFromImage",
-                                             "clCreateImage"};
-    if (begins_with(name, "clCommandSVM") || begins_with(name, "clEnqueueSVM"))
+    static const char *const beginnings[] = {"clEnqueue",
+                                             "clCommand",
+                                             "clUpdate",
+                                             "clConvertImage",
+                                             "clGetPlaneFromImage",
+                                             "clCreateBufferFromImage",
+                                             "clCreateImage",
+                                             "clSetKernelArgDevicePointer"};
+    if (begins_with(name, "clEnqueueSVM"))
         return false;
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
         if (begins_with(name, beginnings[i]))
-            return strcmp(name, "clCommandBarrierWithWaitListKHR") != 0;
-    return false;
+            return true;
+    return strstr(name, "CommandBuffer") != NULL;
 }
 
 /* The function for the program instead of the one that the OpenCL below returns by this name. */
@@ -40,16 +45,10 @@ static void *from_below(cl_platform_id platform, const char *name, void *address
     next_function ours = slot ? next_slot_get(tier_share(), slot) : extension_function(platform, name, address);
     if (slot && ours == slot->missing)
         return address;
-    if (!ours)
-        ours = command_buffer_function(platform, name, address);
     if (ours)
         return next_address_of(ours);
     if (may_write_unseen(name))
         writes_hidden(name);
-    else if (begins_with(name, "clHostMemAlloc") || begins_with(name, "clSharedMemAlloc"))
-        queue_emptying_stop();                  /* kernels may wait for what the host writes to such memory */
-    else if (begins_with(name, "clEnqueueSVM")) /* names no object, but may wait for a user event */
-        commands_hidden(name);
     return address;
 }
 

@@ -5,6 +5,7 @@
 #ifndef CLD3D_SHARE_GUARD_H
 #define CLD3D_SHARE_GUARD_H
 
+#include "defer/pending.h"
 #include "share/share.h"
 
 /* The command may write to all of its objects. */
@@ -12,21 +13,18 @@
 
 /* A command on its way to the driver. */
 struct guard {
-    cl_command_queue queue;
+    cl_command_queue handle;
     const char *call;
-    unsigned order; /* see blocker.h */
+    unsigned order; /* of enum pending_order */
     cl_uint wait_count;
     const cl_event *wait;
-    bool named;    /* the application wants its event */
-    bool blocking; /* the driver's call waits for the command */
-    struct blocker *blocker;
-    struct queue_record *entered;  /* held; queue_leave must follow. NULL: not entered */
-    struct queue_record *finished; /* for queue_end_finish: the command is blocking. Or NULL */
+    bool blocking;              /* the driver's call waits for the command */
+    struct queue_record *queue; /* retained by guard_objects or guard_kernel, or NULL */
+    struct pending_command pending;
 };
 
 /* CL_SUCCESS, or CL_INVALID_CONTEXT if one of the objects is shared and belongs to another context than the queue, or
- * the API's NOT_ACQUIRED code if one is shared and not acquired. On success the command is tracked if a user event
- * blocks it, and guard_end must follow. Lists that break OpenCL's own rules are left to the OpenCL below. Bit i of
+ * the API's NOT_ACQUIRED code if one is shared and not acquired. On success guard_end must follow. Lists that break OpenCL's own rules are left to the OpenCL below. Bit i of
  * `writes`: the command may write to objects[i]; each object remembers that until its next acquire. */
 cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, unsigned writes);
 /* The same for the memory objects that a kernel's arguments name: it may write to those that it is not known to only
@@ -36,23 +34,17 @@ cl_int guard_kernel(struct guard *guard, cl_kernel kernel);
 /* Whether a kernel may write to the shared object that its argument names. */
 bool guard_may_write(cl_kernel kernel, cl_uint index, const struct object_record *object);
 
-/* Where the driver must store the command's event. */
-static inline cl_event *guard_event(const struct guard *guard, cl_event *event)
+/* The driver has taken the command, or not; returns `status`. `event` is where the application wants its event, or
+ * NULL. */
+static inline cl_int guard_end(struct guard *guard, cl_int status, const cl_event *event)
 {
-    return guard->blocker ? blocker_event(guard->blocker, event) : event;
-}
-
-/* For guard_end. */
-void guard_leave(struct queue_record *entered);
-
-/* The driver has taken the command, or not; returns `status`. */
-static inline cl_int guard_end(const struct guard *guard, cl_int status, const cl_event *event)
-{
-    if (guard->entered)
-        guard_leave(guard->entered);
-    queue_end_finish(guard->finished);
-    if (guard->blocker)
-        blocker_end(guard->blocker, status, event && status == CL_SUCCESS ? *event : NULL);
+    if (guard->pending.queue)
+        pending_end(&guard->pending, status == CL_SUCCESS, event && status == CL_SUCCESS ? *event : NULL);
+    if (guard->queue && guard->blocking)
+        atomic_fetch_sub(&guard->queue->finishing, 1);
+    else if (guard->queue)
+        atomic_store_explicit(&guard->queue->unflushed, true, memory_order_relaxed);
+    record_release(guard->queue);
     return status;
 }
 

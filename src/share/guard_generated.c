@@ -9,14 +9,14 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBuffer(cl_command_queue command_q
     if (!registry_hot())
         return below()->clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueReadBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_read != CL_FALSE, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueReadBuffer", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        blocking_read != CL_FALSE, NULL, {0}};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, 0);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -27,14 +27,14 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteBuffer(cl_command_queue command_
     if (!registry_hot())
         return below()->clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueWriteBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_write != CL_FALSE, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueWriteBuffer", PENDING_ALONE, num_events_in_wait_list,
+        event_wait_list, blocking_write != CL_FALSE, NULL, {0}};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -45,14 +45,14 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBuffer(cl_command_queue command_q
     if (!registry_hot())
         return below()->clEnqueueCopyBuffer(command_queue, src_buffer, dst_buffer, src_offset, dst_offset, cb,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueCopyBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueCopyBuffer", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        false, NULL, {0}};
     const cl_mem used[] = {src_buffer, dst_buffer};
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueCopyBuffer(command_queue, src_buffer, dst_buffer, src_offset, dst_offset, cb,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -63,14 +63,14 @@ static cl_int CL_API_CALL guarded_clEnqueueReadImage(cl_command_queue command_qu
     if (!registry_hot())
         return below()->clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch, slice_pitch,
             ptr, num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueReadImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_read != CL_FALSE, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueReadImage", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        blocking_read != CL_FALSE, NULL, {0}};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, 0);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch, slice_pitch,
-        ptr, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        ptr, num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -82,14 +82,14 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteImage(cl_command_queue command_q
     if (!registry_hot())
         return below()->clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
             input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueWriteImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_write != CL_FALSE, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueWriteImage", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        blocking_write != CL_FALSE, NULL, {0}};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
-        input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -100,14 +100,14 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyImage(cl_command_queue command_qu
     if (!registry_hot())
         return below()->clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueCopyImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueCopyImage", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        false, NULL, {0}};
     const cl_mem used[] = {src_image, dst_image};
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueCopyImage(command_queue, src_image, dst_image, src_origin, dst_origin, region,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -118,14 +118,14 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyImageToBuffer(cl_command_queue co
     if (!registry_hot())
         return below()->clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region, dst_offset,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueCopyImageToBuffer", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueCopyImageToBuffer", PENDING_ALONE, num_events_in_wait_list,
+        event_wait_list, false, NULL, {0}};
     const cl_mem used[] = {src_image, dst_buffer};
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region, dst_offset,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -136,14 +136,14 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBufferToImage(cl_command_queue co
     if (!registry_hot())
         return below()->clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin, region,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueCopyBufferToImage", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueCopyBufferToImage", PENDING_ALONE, num_events_in_wait_list,
+        event_wait_list, false, NULL, {0}};
     const cl_mem used[] = {src_buffer, dst_image};
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin, region,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -154,17 +154,17 @@ static void *CL_API_CALL guarded_clEnqueueMapBuffer(cl_command_queue command_que
     if (!registry_hot())
         return below()->clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
             num_events_in_wait_list, event_wait_list, event, errcode_ret);
-    struct guard guard = {command_queue, "clEnqueueMapBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_map != CL_FALSE, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueMapBuffer", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        blocking_map != CL_FALSE, NULL, {0}};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, map_flags != CL_MAP_READ);
     void *mapped = NULL;
     if (status == CL_SUCCESS) {
         status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
         mapped = below()->clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
-            num_events_in_wait_list, event_wait_list, guard_event(&guard, event), &status);
+            num_events_in_wait_list, event_wait_list, event, &status);
+        guard_end(&guard, status, event);
     }
-    guard_end(&guard, status, event);
     give_code(errcode_ret, status);
     return mapped;
 }
@@ -177,18 +177,17 @@ static void *CL_API_CALL guarded_clEnqueueMapImage(cl_command_queue command_queu
     if (!registry_hot())
         return below()->clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region,
             image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
-    struct guard guard = {command_queue, "clEnqueueMapImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_map != CL_FALSE, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueMapImage", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        blocking_map != CL_FALSE, NULL, {0}};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, map_flags != CL_MAP_READ);
     void *mapped = NULL;
     if (status == CL_SUCCESS) {
         status = CL_OUT_OF_RESOURCES; /* a driver that crashes below Wine sets none */
         mapped = below()->clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region,
-            image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, guard_event(&guard, event),
-            &status);
+            image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, event, &status);
+        guard_end(&guard, status, event);
     }
-    guard_end(&guard, status, event);
     give_code(errcode_ret, status);
     return mapped;
 }
@@ -199,14 +198,14 @@ static cl_int CL_API_CALL guarded_clEnqueueUnmapMemObject(cl_command_queue comma
     if (!registry_hot())
         return below()->clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, num_events_in_wait_list,
             event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueUnmapMemObject", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueUnmapMemObject", PENDING_ALONE, num_events_in_wait_list,
+        event_wait_list, false, NULL, {0}};
     const cl_mem used[] = {memobj};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, num_events_in_wait_list,
-        event_wait_list, guard_event(&guard, event));
+        event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -217,13 +216,13 @@ static cl_int CL_API_CALL guarded_clEnqueueNDRangeKernel(cl_command_queue comman
     if (!registry_hot())
         return below()->clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset, global_work_size,
             local_work_size, num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueNDRangeKernel", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueNDRangeKernel", PENDING_ALONE, num_events_in_wait_list,
+        event_wait_list, false, NULL, {0}};
     cl_int status = guard_kernel(&guard, kernel);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueNDRangeKernel(command_queue, kernel, work_dim, global_work_offset, global_work_size,
-        local_work_size, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        local_work_size, num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -232,13 +231,12 @@ static cl_int CL_API_CALL guarded_clEnqueueTask(cl_command_queue command_queue, 
 {
     if (!registry_hot())
         return below()->clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueTask", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueTask", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        false, NULL, {0}};
     cl_int status = guard_kernel(&guard, kernel);
     if (status != CL_SUCCESS)
         return status;
-    status = below()->clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, guard_event(&guard,
-        event));
+    status = below()->clEnqueueTask(command_queue, kernel, num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -249,13 +247,13 @@ static cl_int CL_API_CALL guarded_clEnqueueNativeKernel(cl_command_queue command
     if (!registry_hot())
         return below()->clEnqueueNativeKernel(command_queue, user_func, args, cb_args, num_mem_objects, mem_list,
             args_mem_loc, num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueNativeKernel", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueNativeKernel", PENDING_ALONE, num_events_in_wait_list,
+        event_wait_list, false, NULL, {0}};
     cl_int status = guard_objects(&guard, num_mem_objects, mem_list, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueNativeKernel(command_queue, user_func, args, cb_args, num_mem_objects, mem_list,
-        args_mem_loc, num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        args_mem_loc, num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -265,13 +263,13 @@ static cl_int CL_API_CALL guarded_clEnqueueAcquireGLObjects(cl_command_queue com
     if (!registry_hot())
         return below()->clEnqueueAcquireGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
             event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueAcquireGLObjects", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueAcquireGLObjects", PENDING_ALONE, num_events_in_wait_list,
+        event_wait_list, false, NULL, {0}};
     cl_int status = guard_objects(&guard, num_objects, mem_objects, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueAcquireGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
-        event_wait_list, guard_event(&guard, event));
+        event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -281,13 +279,13 @@ static cl_int CL_API_CALL guarded_clEnqueueReleaseGLObjects(cl_command_queue com
     if (!registry_hot())
         return below()->clEnqueueReleaseGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
             event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueReleaseGLObjects", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueReleaseGLObjects", PENDING_ALONE, num_events_in_wait_list,
+        event_wait_list, false, NULL, {0}};
     cl_int status = guard_objects(&guard, num_objects, mem_objects, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueReleaseGLObjects(command_queue, num_objects, mem_objects, num_events_in_wait_list,
-        event_wait_list, guard_event(&guard, event));
+        event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -300,15 +298,15 @@ static cl_int CL_API_CALL guarded_clEnqueueReadBufferRect(cl_command_queue comma
         return below()->clEnqueueReadBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
             region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueReadBufferRect", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, blocking_read != CL_FALSE, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueReadBufferRect", PENDING_ALONE, num_events_in_wait_list,
+        event_wait_list, blocking_read != CL_FALSE, NULL, {0}};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, 0);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueReadBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin, region,
         buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
-        event_wait_list, guard_event(&guard, event));
+        event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -321,15 +319,15 @@ static cl_int CL_API_CALL guarded_clEnqueueWriteBufferRect(cl_command_queue comm
         return below()->clEnqueueWriteBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
             region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueWriteBufferRect", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, blocking_read != CL_FALSE, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueWriteBufferRect", PENDING_ALONE, num_events_in_wait_list,
+        event_wait_list, blocking_read != CL_FALSE, NULL, {0}};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueWriteBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin, region,
         buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
-        event_wait_list, guard_event(&guard, event));
+        event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -342,15 +340,15 @@ static cl_int CL_API_CALL guarded_clEnqueueCopyBufferRect(cl_command_queue comma
         return below()->clEnqueueCopyBufferRect(command_queue, src_buffer, dst_buffer, src_origin, dst_origin, region,
             src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, num_events_in_wait_list, event_wait_list,
             event);
-    struct guard guard = {command_queue, "clEnqueueCopyBufferRect", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueCopyBufferRect", PENDING_ALONE, num_events_in_wait_list,
+        event_wait_list, false, NULL, {0}};
     const cl_mem used[] = {src_buffer, dst_buffer};
     cl_int status = guard_objects(&guard, 2, used, 2);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueCopyBufferRect(command_queue, src_buffer, dst_buffer, src_origin, dst_origin, region,
         src_row_pitch, src_slice_pitch, dst_row_pitch, dst_slice_pitch, num_events_in_wait_list, event_wait_list,
-        guard_event(&guard, event));
+        event);
     return guard_end(&guard, status, event);
 }
 
@@ -361,14 +359,14 @@ static cl_int CL_API_CALL guarded_clEnqueueFillBuffer(cl_command_queue command_q
     if (!registry_hot())
         return below()->clEnqueueFillBuffer(command_queue, buffer, pattern, pattern_size, offset, cb,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueFillBuffer", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueFillBuffer", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        false, NULL, {0}};
     const cl_mem used[] = {buffer};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueFillBuffer(command_queue, buffer, pattern, pattern_size, offset, cb,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -379,14 +377,14 @@ static cl_int CL_API_CALL guarded_clEnqueueFillImage(cl_command_queue command_qu
     if (!registry_hot())
         return below()->clEnqueueFillImage(command_queue, image, fill_color, origin, region, num_events_in_wait_list,
             event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueFillImage", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueFillImage", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        false, NULL, {0}};
     const cl_mem used[] = {image};
     cl_int status = guard_objects(&guard, 1, used, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueFillImage(command_queue, image, fill_color, origin, region, num_events_in_wait_list,
-        event_wait_list, guard_event(&guard, event));
+        event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -397,13 +395,13 @@ static cl_int CL_API_CALL guarded_clEnqueueMigrateMemObjects(cl_command_queue co
     if (!registry_hot())
         return below()->clEnqueueMigrateMemObjects(command_queue, num_mem_objects, mem_objects, flags,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueMigrateMemObjects", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueMigrateMemObjects", PENDING_ALONE, num_events_in_wait_list,
+        event_wait_list, false, NULL, {0}};
     cl_int status = guard_objects(&guard, num_mem_objects, mem_objects, GUARD_WRITES_ALL);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueMigrateMemObjects(command_queue, num_mem_objects, mem_objects, flags,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -413,13 +411,12 @@ static cl_int CL_API_CALL guarded_clEnqueueMarkerWithWaitList(cl_command_queue c
     if (!registry_hot())
         return below()->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueMarkerWithWaitList",
-        num_events_in_wait_list ? ORDER_ALONE : ORDER_AFTER_ALL, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL, NULL};
+        num_events_in_wait_list ? PENDING_ALONE : PENDING_AFTER_ALL, num_events_in_wait_list, event_wait_list, false,
+        NULL, {0}};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = below()->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
-        guard_event(&guard, event));
+    status = below()->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -429,13 +426,12 @@ static cl_int CL_API_CALL guarded_clEnqueueBarrierWithWaitList(cl_command_queue 
     if (!registry_hot())
         return below()->clEnqueueBarrierWithWaitList(command_queue, num_events_in_wait_list, event_wait_list, event);
     struct guard guard = {command_queue, "clEnqueueBarrierWithWaitList",
-        ORDER_BEFORE_ALL | (num_events_in_wait_list ? ORDER_ALONE : ORDER_AFTER_ALL), num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL, NULL};
+        PENDING_BARRIER | (num_events_in_wait_list ? PENDING_ALONE : PENDING_AFTER_ALL), num_events_in_wait_list,
+        event_wait_list, false, NULL, {0}};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = below()->clEnqueueBarrierWithWaitList(command_queue, num_events_in_wait_list, event_wait_list,
-        guard_event(&guard, event));
+    status = below()->clEnqueueBarrierWithWaitList(command_queue, num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -447,13 +443,13 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMFree(cl_command_queue command_queu
     if (!registry_hot())
         return below()->clEnqueueSVMFree(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueSVMFree", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueSVMFree", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        false, NULL, {0}};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueSVMFree(command_queue, num_svm_pointers, svm_pointers, pfn_free_func, user_data,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -464,13 +460,13 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMemcpy(cl_command_queue command_qu
     if (!registry_hot())
         return below()->clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueSVMMemcpy", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_copy != CL_FALSE, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueSVMMemcpy", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        blocking_copy != CL_FALSE, NULL, {0}};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size, num_events_in_wait_list,
-        event_wait_list, guard_event(&guard, event));
+        event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -481,13 +477,13 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMemFill(cl_command_queue command_q
     if (!registry_hot())
         return below()->clEnqueueSVMMemFill(command_queue, svm_ptr, pattern, pattern_size, size,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueSVMMemFill", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueSVMMemFill", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        false, NULL, {0}};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueSVMMemFill(command_queue, svm_ptr, pattern, pattern_size, size, num_events_in_wait_list,
-        event_wait_list, guard_event(&guard, event));
+        event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -498,13 +494,13 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMap(cl_command_queue command_queue
     if (!registry_hot())
         return below()->clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size, num_events_in_wait_list,
             event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueSVMMap", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, blocking_map != CL_FALSE, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueSVMMap", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        blocking_map != CL_FALSE, NULL, {0}};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size, num_events_in_wait_list,
-        event_wait_list, guard_event(&guard, event));
+        event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -513,13 +509,12 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMUnmap(cl_command_queue command_que
 {
     if (!registry_hot())
         return below()->clEnqueueSVMUnmap(command_queue, svm_ptr, num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueSVMUnmap", ORDER_ALONE, num_events_in_wait_list, event_wait_list,
-        event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueSVMUnmap", PENDING_ALONE, num_events_in_wait_list, event_wait_list,
+        false, NULL, {0}};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
-    status = below()->clEnqueueSVMUnmap(command_queue, svm_ptr, num_events_in_wait_list, event_wait_list,
-        guard_event(&guard, event));
+    status = below()->clEnqueueSVMUnmap(command_queue, svm_ptr, num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 
@@ -530,13 +525,13 @@ static cl_int CL_API_CALL guarded_clEnqueueSVMMigrateMem(cl_command_queue comman
     if (!registry_hot())
         return below()->clEnqueueSVMMigrateMem(command_queue, num_svm_pointers, svm_pointers, sizes, flags,
             num_events_in_wait_list, event_wait_list, event);
-    struct guard guard = {command_queue, "clEnqueueSVMMigrateMem", ORDER_ALONE, num_events_in_wait_list,
-        event_wait_list, event != NULL, false, NULL, NULL, NULL};
+    struct guard guard = {command_queue, "clEnqueueSVMMigrateMem", PENDING_ALONE, num_events_in_wait_list,
+        event_wait_list, false, NULL, {0}};
     cl_int status = guard_objects(&guard, 0, NULL, 0);
     if (status != CL_SUCCESS)
         return status;
     status = below()->clEnqueueSVMMigrateMem(command_queue, num_svm_pointers, svm_pointers, sizes, flags,
-        num_events_in_wait_list, event_wait_list, guard_event(&guard, event));
+        num_events_in_wait_list, event_wait_list, event);
     return guard_end(&guard, status, event);
 }
 

@@ -99,8 +99,8 @@ static size_t mark_length(const char *text)
     return 0;
 }
 
-/* Mesa's OpenCL over Vulkan has the hardware's name in brackets: "zink Vulkan 1.3(NVIDIA GeForce RTX 3060 (NVK GA106)
- * (MESA_NVK))". */
+/* Mesa's OpenCL over Vulkan has the hardware's name in brackets: "zink Vulkan 1.3(AMD Radeon RX 6600 (RADV NAVI23)
+ * ()". */
 static const char *name_of_hardware(const char *name)
 {
     const char *bracket = strncmp(name, "zink ", 5) == 0 ? strchr(name, '(') : NULL;

@@ -4,7 +4,6 @@
 
 #include "log.h"
 #include "next/handle.h"
-#include "handles/block_cache.h"
 
 #include <stdlib.h>
 
@@ -12,90 +11,27 @@ atomic_uint object_count;
 
 /* ---- records ---- */
 
-/* Whether nothing of the transfer runs any longer. */
-static bool is_over(const struct upload *upload)
+void object_free(struct object_record *object)
 {
-    const cl_int status = event_status(upload->event);
-    bool over = status <= CL_COMPLETE;
-    for (cl_uint i = 0; i < upload->writes.count && over && status != CL_COMPLETE; i++)
-        over = event_status(upload->writes.events[i]) <= CL_COMPLETE;
-    return over;
-}
-
-/* False: it failed. */
-static bool await(const struct upload *upload)
-{
-    if (event_await(upload->event))
-        return true;
-    event_list_await(&upload->writes);
-    return false;
-}
-
-/* Waits for the end of a transfer, unless the caller may have to unblock the queue, or is in a callback. False: it has
- * not ended. */
-static bool ends(const struct upload *upload)
-{
-    if (is_over(upload))
-        return true;
-    if (event_blocked(upload->event) || callback_runs_here() || queue_is_finished(upload->event))
-        return false;
-    queue_flush_for(upload->event);
-    await(upload);
-    return true;
-}
-
-/* Whether the transfer of an acquire has yet to end. */
-static bool awaits_upload(const struct object_record *object)
-{
-    return object->pending && !ends(object->pending);
-}
-
-static void destroy_now(void *what)
-{
-    struct object_record *object = what;
-    struct transfer *transfer = object->transfer;
-    upload_put(object->pending);
-    if (object->head.weak && !(transfer && transfer->transport->outlive && transfer->transport->outlive(transfer)))
-        below()->clReleaseMemObject(object->head.handle);
-    if (transfer) {
-        const struct surface surface = transfer->surface;
-        transfer->transport->destroy(transfer);
+    acquire_event_put(object->acquire);
+    if (object->leaving.fence.count)
+        event_list_close(&object->leaving.fence);
+    if (object->transfer) {
+        const struct surface surface = object->transfer->surface;
+        object->transfer->transport->destroy(object->transfer);
         surface.api->ops->release(surface.resource);
     }
     record_release(object->parent);
-    object_give_up_claim(object->context, object->claim);
+    object_give_up_claim(object->claim);
     record_release(object->context);
     free(object);
     atomic_fetch_sub_explicit(&object_count, 1, memory_order_relaxed);
 }
 
-static bool upload_over(void *what, struct reap *reap)
-{
-    const struct object_record *object = what;
-    if (!object->pending)
-        return true;
-    return reap->moment >= REAP_AND_WAIT ? !awaits_upload(object) : is_over(object->pending);
-}
-
-/* Whether the object's transport would wait for its own commands when the object is destroyed, which is not allowed in
- * a driver's callback. */
-static bool waits_in_callback(const struct object_record *object)
-{
-    return object->transfer && object->transfer->transport->outlive_waits && callback_runs_commands();
-}
-
-/* Objects that are no longer needed, but whose acquire has yet to end its transfer, or which were released in a
- * callback. */
-static const struct reap_class leaving = {REAP_OBJECT, upload_over, destroy_now};
-
 void object_destroy(struct record *record)
 {
-    struct object_record *object = (struct object_record *)record;
     registry_leave(record);
-    if (awaits_upload(object) || waits_in_callback(object))
-        reap_later(&object->reaped, &leaving, object);
-    else
-        destroy_now(object);
+    leaving_begin((struct object_record *)record);
 }
 
 struct object_record *object_new(void)
@@ -115,96 +51,83 @@ struct object_record *object_root(struct object_record *object)
     return object;
 }
 
-/* ---- the bytes of an acquire ---- */
+/* ---- the transfers of acquires ---- */
 
-static struct block_cache uploads = BLOCK_CACHE_INIT(struct upload);
-
-void upload_put(struct upload *upload)
+static void put(struct acquire_event *acquire, unsigned count)
 {
-    if (!upload || atomic_fetch_sub_explicit(&upload->references, 1, memory_order_acq_rel) != 1)
+    if (!acquire || atomic_fetch_sub_explicit(&acquire->references, count, memory_order_acq_rel) != count)
         return;
-    event_put_late(upload->event);
-    event_list_close(&upload->writes);
-    blocker_failure_put(upload->failure);
-    block_cache_give(&uploads, upload);
+    event_put(acquire->event);
+    free(acquire);
 }
 
-struct upload *object_upload(struct object_record *object)
+void acquire_event_put(struct acquire_event *acquire)
+{
+    put(acquire, 1);
+}
+
+struct acquire_event *object_acquire(struct object_record *object)
 {
     os_lock(&registry_lock);
-    struct upload *upload = object->pending;
-    if (upload)
-        atomic_fetch_add_explicit(&upload->references, 1, memory_order_relaxed);
+    struct acquire_event *acquire = object->acquire;
+    if (acquire)
+        atomic_fetch_add_explicit(&acquire->references, 1, memory_order_relaxed);
     os_unlock(&registry_lock);
-    return upload;
+    return acquire;
 }
 
-struct upload *upload_make(void)
+bool object_expect_acquire(struct object_record *const *objects, cl_uint count, cl_event event, cl_command_queue queue)
 {
-    struct upload *upload = block_cache_take(&uploads);
-    if (!upload)
-        return NULL;
-    upload->event = NULL;
-    event_list_open(&upload->writes);
-    upload->failure = NULL;
-    atomic_store_explicit(&upload->references, 1, memory_order_relaxed);
-    return upload;
+    struct acquire_event *acquire = malloc(sizeof(*acquire));
+    if (!acquire || below()->clRetainEvent(event) != CL_SUCCESS) {
+        free(acquire);
+        return false;
+    }
+    acquire->event = event;
+    acquire->queue = queue;
+    atomic_init(&acquire->references, count);
+    for (cl_uint i = 0; i < count; i++) {
+        os_lock(&registry_lock);
+        struct acquire_event *before = objects[i]->acquire;
+        objects[i]->acquire = acquire;
+        os_unlock(&registry_lock);
+        acquire_event_put(before);
+    }
+    return true;
 }
 
-void object_expect(struct object_record *object, struct upload *upload)
+/* The transfer has ended. Puts the caller's reference. True: it had failed, and the acquire is undone. Nothing of it
+ * runs. */
+static bool end_transfer(struct object_record *object, struct acquire_event *acquire, bool failed)
 {
-    atomic_fetch_add_explicit(&upload->references, 1, memory_order_relaxed);
     os_lock(&registry_lock);
-    struct upload *before = object->pending;
-    object->pending = upload;
+    const bool mine = object->acquire == acquire;
+    if (mine)
+        object->acquire = NULL;
+    object->opencl_owns = object->opencl_owns && !(mine && failed);
     os_unlock(&registry_lock);
-    upload_put(before);
-}
-
-/* The acquire has failed, and nothing uses the transfer. */
-static void undo_acquire(struct object_record *object)
-{
+    put(acquire, mine ? 2 : 1);
+    if (!mine || !failed)
+        return false;
     const struct handover one = {object->transfer->surface.api, &object->transfer, 1};
     object->transfer->transport->undo(&one);
     log_write(LOG_WARN, "the acquire of object %p was undone: an event in its wait list failed",
               (void *)object->head.handle);
-    os_lock(&registry_lock);
-    object->opencl_owns = false;
-    os_unlock(&registry_lock);
+    return true;
 }
 
-/* True: the acquire was undone. */
-static bool end_upload(struct object_record *object, struct upload *upload, bool failed)
+bool object_end_acquire(struct object_record *object)
 {
-    os_lock(&registry_lock);
-    const bool mine = object->pending == upload;
-    if (mine)
-        object->pending = NULL;
-    os_unlock(&registry_lock);
-    if (mine)
-        upload_put(upload);
-    if (mine && failed)
-        undo_acquire(object);
-    return mine && failed;
+    struct acquire_event *acquire = object_acquire(object);
+    return acquire && end_transfer(object, acquire, !event_await(acquire->event));
 }
 
-bool object_end_upload(struct object_record *object)
-{
-    struct upload *upload = object_upload(object);
-    if (!upload)
-        return false;
-    const bool undone = end_upload(object, upload, !await(upload) || blocker_failed(upload->failure));
-    upload_put(upload);
-    return undone;
-}
-
-/* Whether the caller may process the end of a transfer: no other thread is working on the object. An object whose
- * acquire is to be undone counts as acquiring meanwhile. */
-static bool claim_upload(struct object_record *object, const struct upload *upload, bool failed)
+/* Whether no other thread is working on the object. It counts as acquiring while its acquire is undone. */
+static bool begin_undo(struct object_record *object)
 {
     os_lock(&registry_lock);
-    const bool mine = object->pending == upload && (!failed || (object->state == OBJECT_ACQUIRED && !object->commands));
-    if (mine && failed) {
+    const bool mine = object->state == OBJECT_ACQUIRED && !object->commands;
+    if (mine) {
         object->state = OBJECT_ACQUIRING;
         object->commands++;
     }
@@ -214,20 +137,19 @@ static bool claim_upload(struct object_record *object, const struct upload *uplo
 
 void object_check_acquire(struct object_record *object)
 {
-    struct upload *upload = object_upload(object);
-    const cl_int status = upload ? event_status(upload->event) : CL_COMPLETE;
-    const bool failed = status < 0 || (upload && blocker_failed(upload->failure));
-    /* If it has failed, other commands of the acquire may still run. */
-    if (upload && status <= CL_COMPLETE && (!failed || ends(upload)) && claim_upload(object, upload, failed)) {
-        end_upload(object, upload, failed);
+    struct acquire_event *acquire = object_acquire(object);
+    const cl_int status = acquire ? event_status(acquire->event) : CL_QUEUED;
+    if (status == CL_COMPLETE) {
+        end_transfer(object, acquire, false);
+    } else if (status < 0 && begin_undo(object)) {
+        end_transfer(object, acquire, true);
         os_lock(&registry_lock);
-        if (failed) {
-            object->commands--;
-            object->state = object->opencl_owns ? OBJECT_ACQUIRED : OBJECT_IDLE;
-        }
+        object->commands--;
+        object->state = object->opencl_owns ? OBJECT_ACQUIRED : OBJECT_IDLE;
         os_unlock(&registry_lock);
+    } else {
+        acquire_event_put(acquire);
     }
-    upload_put(upload);
 }
 
 /* ---- references ---- */
@@ -260,13 +182,9 @@ static cl_int CL_API_CALL release_mem_object(cl_mem memobj)
     struct claim *claim = object->claim;
     object->claim = NULL;
     os_unlock(&registry_lock);
-    object_give_up_claim(object->context, claim);
-    /* The driver's object is released with the record: a deferred command may still need it. */
-    const bool held = atomic_load(&object->head.references) > 1;
-    record_release(object);
-    reap(REAP_AT_RELEASE, NULL);
-    if (held) /* maybe by a command that has ended in a callback, and that another thread destroys now */
-        reap_await_others();
+    object_give_up_claim(claim);
+    record_release(object); /* the driver's object goes with the record: a deferred command may still need it */
+    leaving_run();
     return CL_SUCCESS;
 }
 
@@ -312,8 +230,8 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, c
     return child;
 }
 
-/* Whether an image would be created from a shared object of another context, which is refused. rusticl creates it; PoCL
- * ends the process, or treats another driver's object as its own. */
+/* Whether an image would be created from a shared object of another context, which is refused: not every driver
+ * checks it. */
 static bool is_of_another_context(const char *call, cl_context context, const cl_image_desc *desc, cl_int *errcode_ret)
 {
     struct object_record *of = desc && desc->mem_object ? registry_get(RECORD_OBJECT, desc->mem_object) : NULL;

@@ -9,20 +9,38 @@
 
 /* ---- claims: one object per subresource and context ---- */
 
-static struct claim *claim_subresource(struct sharing_context *context, const void *identity, cl_uint index,
+struct claim {
+    const struct sharing_context *context;
+    const void *identity; /* the resource's IUnknown; compared only */
+    cl_uint index;
+    struct claim *after;
+};
+
+/* Of all contexts, by hash: a program may share tens of thousands. Guarded by registry_lock. */
+enum { CLAIM_LISTS = 4096 };
+static struct claim *claims[CLAIM_LISTS];
+
+static struct claim **claims_like(const struct claim *claim)
+{
+    const uint64_t key = ((uintptr_t)claim->identity ^ (uintptr_t)claim->context) / 16 + claim->index;
+    return &claims[key * 0x9E3779B97F4A7C15u >> 52];
+}
+
+static struct claim *claim_subresource(const struct sharing_context *context, const void *identity, cl_uint index,
                                        bool *taken)
 {
     struct claim *claim = malloc(sizeof(*claim));
     *taken = false;
     if (!claim)
         return NULL;
-    *claim = (struct claim){identity, index, NULL};
+    *claim = (struct claim){context, identity, index, NULL};
+    struct claim **list = claims_like(claim);
     os_lock(&registry_lock);
-    for (const struct claim *c = context->claims; c; c = c->after)
-        *taken = *taken || (c->identity == identity && c->index == index);
+    for (const struct claim *c = *list; c; c = c->after)
+        *taken = *taken || (c->context == context && c->identity == identity && c->index == index);
     if (!*taken) {
-        claim->after = context->claims;
-        context->claims = claim;
+        claim->after = *list;
+        *list = claim;
     }
     os_unlock(&registry_lock);
     if (!*taken)
@@ -31,12 +49,12 @@ static struct claim *claim_subresource(struct sharing_context *context, const vo
     return NULL;
 }
 
-void object_give_up_claim(struct sharing_context *context, struct claim *claim)
+void object_give_up_claim(struct claim *claim)
 {
     if (!claim)
         return;
     os_lock(&registry_lock);
-    struct claim **place = &context->claims;
+    struct claim **place = claims_like(claim);
     while (*place != claim)
         place = &(*place)->after;
     *place = claim->after;
@@ -118,8 +136,7 @@ static cl_int describe(struct creation *c, struct surface_desc *desc)
 static cl_int check_handle(const struct creation *c)
 {
     const struct object_request *asked = c->asked;
-    if (!asked->shared_handle || os_valid_handle(asked->shared_handle) ||
-        asked->api->ops->takes_handle(asked->resource, asked->shared_handle))
+    if (!asked->shared_handle || os_valid_handle(asked->shared_handle) || asked->api->ops->has_handles(asked->resource))
         return CL_SUCCESS;
     return log_refuse(asked->call, asked->api->invalid_resource,
                       "shared_handle %p is not a handle of such a surface; pass NULL or the surface's handle",
@@ -193,7 +210,7 @@ cl_mem object_create(const struct object_request *asked, cl_context context, cl_
     struct surface_desc desc = {0};
     struct object_record *object = NULL;
     cl_mem memory = NULL;
-    reap(REAP_AT_RELEASE, NULL);
+    leaving_run();
     if (!registry_has(RECORD_CONTEXT, context) && passthrough_context(context))
         return passthrough_create(asked, context, errcode_ret);
     cl_int status = check_context(&c, context);

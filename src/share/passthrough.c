@@ -30,15 +30,15 @@ static bool lists_sharing(const char *text)
     return false;
 }
 
-/* The extension under Khronos's name or under NVIDIA's. */
+/* The extension under Khronos's name or under cl_nv_'s. */
 static bool lists_api(const char *text, const struct d3d_api *api)
 {
     static const char khronos[] = "cl_khr_";
     const size_t stem = sizeof(khronos) - 1;
-    char nvidias[64];
-    snprintf(nvidias, sizeof(nvidias), "cl_nv_%s",
+    char older[64];
+    snprintf(older, sizeof(older), "cl_nv_%s",
              strncmp(api->extension, khronos, stem) == 0 ? api->extension + stem : api->extension);
-    return words_have(text, api->extension, strlen(api->extension)) || words_have(text, nvidias, strlen(nvidias));
+    return words_have(text, api->extension, strlen(api->extension)) || words_have(text, older, strlen(older));
 }
 
 /* `api`: one that is looked for, or NULL for any. */
@@ -85,7 +85,7 @@ bool passthrough_device(cl_device_id device)
 }
 
 /* Whether any driver may share by itself. Only then is a driver asked about an invalid handle: some drivers answer for
- * handles of any kind, with a value that is not a device (NVIDIA's, natively). */
+ * handles of any kind, with a value that is not a device. */
 static bool passthrough_possible(void)
 {
     cl_platform_id platforms[64];
@@ -140,14 +140,14 @@ bool passthrough_new_context(const cl_context_properties *properties, cl_uint de
 
 /* ---- the driver's functions ---- */
 
-/* The caller casts the result to the function's type. NVIDIA's driver has the functions under its own names, which are
+/* The caller casts the result to the function's type. A driver may have the functions under cl_nv_'s names, which are
  * tried first: loaders for Windows return a function for each of Khronos's names, whether the driver has it or not. */
 static next_function driver_function(cl_platform_id platform, const char *name)
 {
-    char nvidias[64];
+    char older[64];
     const size_t stem = strcspn(name, "K"); /* ...KHR: the only K; Intel's names have none */
-    snprintf(nvidias, sizeof(nvidias), "%.*sNV", (int)stem, name);
-    next_function function = name[stem] ? next_by_name(below(), platform, nvidias) : NULL;
+    snprintf(older, sizeof(older), "%.*sNV", (int)stem, name);
+    next_function function = name[stem] ? next_by_name(below(), platform, older) : NULL;
     if (!function)
         function = next_by_name(below(), platform, name);
     if (!function)

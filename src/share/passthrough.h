@@ -1,6 +1,6 @@
 /* Pass-through: a driver with Direct3D sharing of its own is left alone, unless CLD3D_FORCE is set.
  *
- * Never partially: its strings, its contexts and its functions are all the driver's, or all cld3d's. NVIDIA's and the
+ * Never partially: its strings, its contexts and its functions are all the driver's, or all cld3d's. The tokens of cl_nv_ and the
  * Khronos tokens have the same values, so a context of one cannot serve the objects of the other. */
 #ifndef CLD3D_SHARE_PASSTHROUGH_H
 #define CLD3D_SHARE_PASSTHROUGH_H

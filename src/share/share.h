@@ -7,6 +7,7 @@
 
 #include "d3d/d3d.h"
 #include "handles/handles.h"
+#include "share/leaving.h"
 #include "transport/transports.h"
 
 #include <stdint.h>
@@ -23,13 +24,6 @@ static inline cl_int extension_code(cl_int status)
 
 enum { INTEROP_MAX = 6 }; /* Direct3D 10 or 11 alone, or DX9 media adapters: three kinds, each with two names */
 
-/* A subresource that has an object in the context, for the rule against duplicates. */
-struct claim {
-    const void *identity; /* the resource's IUnknown; compared only */
-    cl_uint index;
-    struct claim *after;
-};
-
 /* A context with properties that the driver need not know. All context records are of this kind. */
 struct sharing_context {
     struct context_record base;
@@ -42,10 +36,9 @@ struct sharing_context {
         void *device; /* one reference until the application's last reference to the context is dropped, then none */
         const void *identity; /* its IUnknown; compared only */
     } interop[INTEROP_MAX];
-    bool devices_held;    /* guarded by registry_lock */
-    bool gone;            /* the driver's context is gone, and the record is out of the registry; guarded likewise */
-    struct claim *claims; /* guarded by registry_lock */
-    struct transports *transports; /* owned; closed when the devices are released */
+    bool devices_held;                      /* guarded by registry_lock */
+    struct transfer_queue *transfer_queues; /* owned; guarded likewise */
+    struct transports *transports;          /* owned; closed when the devices are released */
 };
 
 static inline struct sharing_context *sharing(struct context_record *context)
@@ -58,6 +51,8 @@ static inline struct sharing_context *sharing(struct context_record *context)
 void *context_device(const struct sharing_context *context, unsigned n, void *resource);
 /* Whether a context was created for the family of an API, even if its device references are gone by now. */
 bool context_serves(const struct sharing_context *context, const struct d3d_api *api);
+/* A queue of cld3d's for the transfers of deferred commands of a queue; it is the context's. */
+cl_int context_transfer_queue(const char *call, const struct queue_record *of, cl_command_queue *queue);
 /* The record of a live context with its handle checked: CL_INVALID_CONTEXT for an invalid context. A context without
  * record is valid and returns CL_SUCCESS and NULL. */
 cl_int context_get(const char *call, cl_context handle, struct sharing_context **context);
@@ -65,10 +60,9 @@ cl_int context_get(const char *call, cl_context handle, struct sharing_context *
 /* ---- shared objects (object.c, object_create.c) ---- */
 
 /* The event of an acquire, until its transfer has ended. */
-struct upload {
-    cl_event event;                  /* owned */
-    struct event_list writes;        /* several commands for which `event` waits: if one fails, others may still run */
-    struct blocker_failure *failure; /* retained; NULL: no user event blocked the acquire */
+struct acquire_event {
+    cl_event event; /* owned */
+    cl_command_queue queue;
     atomic_uint references;
 };
 
@@ -91,15 +85,14 @@ struct object_record {
     void *given[2];            /* the resource, and its shared handle if it has one, as given: the result of a query */
     cl_mem_flags flags;
 
-    struct reaped reaped; /* when it is no longer needed */
+    struct leaving leaving;
 
     /* Guarded by registry_lock. */
     enum object_state state;
-    struct upload
-        *pending;      /* retained; of the acquire while its transfer is pending and may still fail, otherwise NULL */
-    bool written;      /* a command was enqueued since the last acquire that may write to the object */
-    unsigned commands; /* pending acquires and releases: running calls, and deferred commands */
-    bool opencl_owns;  /* who owns the object now. `state` says who will when all pending commands have succeeded */
+    struct acquire_event *acquire; /* retained; NULL: no transfer of an acquire is known to be pending */
+    bool written;                  /* a command was enqueued since the last acquire that may write to the object */
+    unsigned commands;             /* pending acquires and releases: running calls, and deferred commands */
+    bool opencl_owns; /* who owns the object now. `state` says who will when all pending commands have succeeded */
 };
 
 /* Counts shared objects and their children; while it is 0 the guard checks nothing else. */
@@ -124,29 +117,21 @@ struct object_record *object_root(struct object_record *object);
 void object_check_acquire(struct object_record *object);
 /* Waits for the transfer of the object's acquire. True: it failed, and the acquire was undone. For the command that is
  * processing the object. */
-bool object_end_upload(struct object_record *object);
-/* The record of an acquire, retained by the caller, whose event is still to come. NULL if out of memory. */
-struct upload *upload_make(void);
-/* Notes the acquire of an object, with its own reference. */
-void object_expect(struct object_record *object, struct upload *upload);
+bool object_end_acquire(struct object_record *object);
+/* Notes the event of an acquire, of which the driver's reference is the caller's still. False: out of memory, and nothing
+ * is noted. */
+bool object_expect_acquire(struct object_record *const *objects, cl_uint count, cl_event event, cl_command_queue queue);
 /* The pending transfer to an object, retained, or NULL. */
-struct upload *object_upload(struct object_record *object);
-void upload_put(struct upload *upload);
+struct acquire_event *object_acquire(struct object_record *object);
+void acquire_event_put(struct acquire_event *acquire);
 
-/* ---- acquire and release (acquire.c, deferred.c) ---- */
+/* ---- acquire and release (acquire.c, release.c) ---- */
 
 /* clEnqueueAcquire...KHR and clEnqueueRelease...KHR of the API, with their error codes. */
 cl_int share_acquire(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                      cl_uint wait_count, const cl_event *wait, cl_event *event);
 cl_int share_release(const struct d3d_api *api, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                      cl_uint wait_count, const cl_event *wait, cl_event *event);
-
-/* For `struct deferral`. */
-void deferred_mark_locked(const struct blocker *user);
-unsigned deferred_claim_locked(unsigned owner);
-void deferred_run(unsigned owner);
-/* Waits until everything that is currently ending in callbacks can be released. */
-void deferred_await_ends(void);
 
 /* ---- device queries (device.c) and the functions by name (functions.c) ---- */
 

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRING_CAPACITY = 64 * 1024 }; /* Wine may report a size of 0 for a string that exists */
+/* Wine may report a size of 0 for a string that exists, and demands many times the room that it needs. */
+enum { STRING_CAPACITY = 1024 * 1024 };
 
 /* Accelerators may be in a platform without having images: OpenCLOn12 lists neural processors as such. Programs look for
  * the extension in the platform's string alone (FFmpeg), and would miss the platform's GPU. */

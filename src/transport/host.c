@@ -2,12 +2,12 @@
  * every OpenCL, so it is the last in the list. */
 #include "d3d/formats.h"
 #include "formats/image.h"
+#include "drivers/drivers.h"
 #include "next/query.h"
 #include "handles/handles.h"
 #include "transport/pinned.h"
 #include "transport/pool.h"
 #include "transport/staged.h"
-#include "transport/statistics.h"
 #include "transport/surface_image.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void *open_state(cl_context context)
 
 static void close_state(void *state)
 {
-    pool_close(&((struct state *)state)->pool);
+    pool_empty(&((struct state *)state)->pool, true);
     pinning_close(&((struct state *)state)->pinning);
 }
 
@@ -51,20 +51,11 @@ static cl_mem create_memory(const struct transfer_request *request, cl_int *stat
     return memory;
 }
 
-/* Frees what the context keeps for its next objects: drivers hold memory of the device for pinned rows. */
-static bool make_room(struct state *state)
-{
-    if (!pool_empty(&state->pool))
-        return false;
-    pinning_finish(&state->pinning);
-    return true;
-}
-
 /* The context, retained, if its driver supports only tightly packed rows. */
 static struct context_record *needs_dense_rows(cl_context handle)
 {
     struct context_record *context = registry_get(RECORD_CONTEXT, handle);
-    if (context && context_has(context, QUIRK_POCL_ROW_PITCH))
+    if (context && context_has(context, QUIRK_TIGHT_ROWS))
         return context;
     record_release(context);
     return NULL;
@@ -73,6 +64,7 @@ static struct context_record *needs_dense_rows(cl_context handle)
 static cl_int create(const struct transfer_request *request, struct transfer **made, char *why)
 {
     const struct surface_desc *desc = &request->surface.desc;
+    struct state *state = request->state;
     struct staged *staged = calloc(1, sizeof(*staged));
     cl_int status = CL_OUT_OF_HOST_MEMORY;
     if (!staged) {
@@ -81,19 +73,15 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     }
     staged->base = (struct transfer){.transport = &host_transport, .surface = request->surface, .left_out = true};
     staged->base.memory = create_memory(request, &status);
-    if (!staged->base.memory && memory_short(status) && make_room(request->state))
-        staged->base.memory = create_memory(request, &status);
     if (!staged->base.memory) {
         free(staged);
         snprintf(why, TRANSPORT_WHY, "the OpenCL below cannot create an object of %ux%ux%u texels, format %s",
                  desc->width, desc->height, desc->depth, desc->format ? desc->format->name : "bytes");
         return status;
     }
-    struct state *state = request->state;
-    staged->pool = &state->pool;
     staged->pinning = &state->pinning;
     staged->lends = true;
-    staged_plan(staged, desc->kind == SURFACE_BUFFER ? NULL : image_host_converter(staged->base.memory),
+    staged_open(staged, &state->pool, desc->kind == SURFACE_BUFFER ? NULL : image_host_converter(staged->base.memory),
                 needs_dense_rows(request->context));
     *made = &staged->base;
     return CL_SUCCESS;
@@ -101,11 +89,8 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
 
 static void destroy(struct transfer *transfer)
 {
-    struct staged *staged = staged_of(transfer);
-    staged_unmap(staged);
-    staged_drop(staged);
-    record_release(staged->dense);
-    free(staged);
+    staged_close(staged_of(transfer));
+    free(transfer);
 }
 
 /* ---- OpenCL's commands ---- */
@@ -117,17 +102,16 @@ static struct mapped_surface own_rows(const struct staged *staged)
     return (struct mapped_surface){staged->rows.bytes, row, desc->kind == SURFACE_IMAGE_3D ? row * desc->height : 0};
 }
 
-static cl_int move_buffer(struct staged *staged, bool take, const struct mapped_surface *rows,
-                          const struct enqueueing *to)
+static cl_int move_buffer(struct staged *staged, bool take, void *bytes, const struct enqueueing *to)
 {
     cl_mem memory = staged->base.memory;
     const size_t size = staged->base.surface.desc.width;
     cl_event event = NULL;
     if (!event_list_reserve(to->done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status = take ? below()->clEnqueueWriteBuffer(to->queue, memory, CL_FALSE, 0, size, rows->data,
+    const cl_int status = take ? below()->clEnqueueWriteBuffer(to->queue, memory, CL_FALSE, 0, size, bytes,
                                                                to->wait_count, to->wait, &event)
-                               : below()->clEnqueueReadBuffer(to->queue, memory, CL_FALSE, 0, size, rows->data,
+                               : below()->clEnqueueReadBuffer(to->queue, memory, CL_FALSE, 0, size, bytes,
                                                               to->wait_count, to->wait, &event);
     event_list_add(to->done, status == CL_SUCCESS ? event : NULL);
     return status;
@@ -142,9 +126,9 @@ static cl_int move(struct staged *staged, bool take, const struct mapped_surface
     const bool slices = desc->kind == SURFACE_IMAGE_3D && rows->slice_pitch % rows->row_pitch;
     const size_t region[3] = {desc->width, desc->height, slices ? 1 : desc->depth};
     cl_int status = CL_SUCCESS;
-    statistics_bytes(&staged->base, staged_bytes(staged));
+    transfer_moved(&staged->base, staged_bytes(staged));
     if (desc->kind == SURFACE_BUFFER)
-        return move_buffer(staged, take, rows, to);
+        return move_buffer(staged, take, rows->data, to);
     for (size_t z = 0; z < desc->depth && status == CL_SUCCESS; z += region[2]) {
         const size_t origin[3] = {0, 0, z};
         const struct mapped_surface part = {(char *)rows->data + z * rows->slice_pitch, rows->row_pitch,
@@ -154,39 +138,30 @@ static cl_int move(struct staged *staged, bool take, const struct mapped_surface
     return status;
 }
 
-static cl_int take(struct staged *staged, const struct enqueueing *to)
+static cl_int move_all(const struct handover *handover, bool take, const struct enqueueing *to)
 {
-    const struct mapped_surface rows = staged->takes_rows ? own_rows(staged) : staged->mapped;
-    const cl_int status = move(staged, true, &rows, to);
-    if (status == CL_SUCCESS && staged->converter)
-        image_overwritten(staged->base.memory);
+    cl_int status = CL_SUCCESS;
+    for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++) {
+        struct staged *staged = staged_of(handover->transfers[i]);
+        const bool by_rows = take ? staged->takes_rows : staged->gives_rows;
+        if (by_rows && !staged_need_rows(staged))
+            return CL_OUT_OF_HOST_MEMORY;
+        const struct mapped_surface rows = by_rows ? own_rows(staged) : staged->mapped;
+        status = move(staged, take, &rows, to);
+        if (take && status == CL_SUCCESS && staged->converter)
+            image_overwritten(staged->base.memory);
+    }
     return status;
-}
-
-static cl_int give(struct staged *staged, const struct enqueueing *to)
-{
-    if (staged->gives_rows && !staged_need_rows(staged))
-        return CL_OUT_OF_HOST_MEMORY;
-    const struct mapped_surface rows = staged->gives_rows ? own_rows(staged) : staged->mapped;
-    return move(staged, false, &rows, to);
 }
 
 static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
-    cl_int status = CL_SUCCESS;
-    for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++)
-        status = take(staged_of(handover->transfers[i]), to);
-    if (memory_short(status)) /* some drivers allocate memory only now: the next try has more */
-        pool_empty(staged_of(handover->transfers[0])->pool);
-    return status;
+    return move_all(handover, true, to);
 }
 
 static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
 {
-    cl_int status = CL_SUCCESS;
-    for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++)
-        status = give(staged_of(handover->transfers[i]), to);
-    return status;
+    return move_all(handover, false, to);
 }
 
 const struct transport host_transport = {

@@ -13,8 +13,8 @@ struct host_memory {
     const char *why;  /* the reason, for display; lives as long as the process */
 };
 
-/* The result that holds for all devices of a context. Probes each with a context and queue of its own. May be called from
- * any thread; the caller must be allowed to wait for commands, and holds no lock. */
+/* The result that holds for all devices of a context. Probes each with a context and queue of its own, but not in a
+ * callback, where nothing may wait. Any thread may call; no lock may be held. */
 struct host_memory host_memory_of_context(cl_context context);
 
 #endif

@@ -2,9 +2,7 @@
 
 #include "os/os.h"
 
-#include <stdatomic.h>
-
-enum { HELPERS_MOST = 3, REST_MS = 5000, CHECK_MS = 100 };
+#include <stdbool.h>
 
 unsigned parallel_processors;
 
@@ -15,63 +13,39 @@ static struct {
     void (*part)(void *data, unsigned index); /* NULL: there is no job */
     void *data;
     unsigned next, parts; /* the first index that nobody has taken */
-    unsigned running;     /* parts on helpers */
+    unsigned running;     /* parts that have been taken and have not returned */
     unsigned number;      /* of jobs so far */
-    unsigned processor;   /* of the thread whose job it is */
 } job;
 
-/* Half of the processors that the process may use work for it, this thread on one of them; of two or three, two. */
+/* Half of the processors that the process may use work for it, this thread on one of them. */
 static unsigned helpers_wanted(void)
 {
-    static atomic_uint known; /* 0: not asked yet */
-    unsigned processors =
-        parallel_processors ? parallel_processors : atomic_load_explicit(&known, memory_order_relaxed);
-    if (!processors) {
-        processors = os_processors();
-        atomic_store_explicit(&known, processors, memory_order_relaxed);
+    enum { HELPERS_MOST = 3 };
+    const unsigned wanted = (parallel_processors ? parallel_processors : os_processors()) / 2;
+    return wanted > HELPERS_MOST ? HELPERS_MOST : wanted ? wanted - 1 : 0;
+}
+
+static void run_parts_locked(void)
+{
+    while (job.next < job.parts) {
+        const unsigned index = job.next++;
+        job.running++;
+        os_unlock(&lock);
+        job.part(job.data, index);
+        os_lock(&lock);
+        if (--job.running == 0)
+            os_wake_all(&ended);
     }
-    const unsigned wanted = processors < 4 ? processors / 2 : processors / 2 - 1;
-    return wanted < HELPERS_MOST ? wanted : HELPERS_MOST;
-}
-
-/* Runs a part that nobody has taken. False: there is none. */
-static bool run_one_locked(bool helps)
-{
-    if (!job.part || job.next == job.parts)
-        return false;
-    void (*part)(void *data, unsigned index) = job.part;
-    void *data = job.data;
-    const unsigned index = job.next++;
-    job.running += helps;
-    os_unlock(&lock);
-    part(data, index);
-    os_lock(&lock);
-    job.running -= helps;
-    return true;
-}
-
-/* Linux wakes a thread on the processor of the one that wakes it, if the others are busy, as one is with the waiting loops of Wine's
- * Direct3D. There it would only take turns with that thread. */
-static void move_apart_locked(void)
-{
-    const unsigned processor = job.processor;
-    if (!job.part || os_processor() != processor)
-        return;
-    os_unlock(&lock);
-    os_leave_processor(processor);
-    os_lock(&lock);
 }
 
 static void help(void *unused)
 {
+    enum { REST_MS = 5000 };
     (void)unused;
     os_lock(&lock);
     for (unsigned seen = job.number - 1; seen != job.number;) {
         seen = job.number;
-        move_apart_locked();
-        while (run_one_locked(true))
-            if (job.running == 0)
-                os_wake_all(&ended);
+        run_parts_locked();
         if (seen == job.number)
             os_wait(&offered, &lock, REST_MS);
     }
@@ -79,41 +53,28 @@ static void help(void *unused)
     os_unlock(&lock);
 }
 
-static bool offer(unsigned parts, void (*part)(void *data, unsigned index), void *data)
+void parallel_run(unsigned parts, void (*part)(void *data, unsigned index), void *data)
 {
-    const unsigned wanted = helpers_wanted();
-    if (parts < 2 || wanted == 0 || os_process_ends())
-        return false;
+    enum { CHECK_MS = 100 };
+    const unsigned wanted = parts < 2 || os_process_ends() ? 0 : helpers_wanted();
     os_stay_loaded();
     os_lock(&lock);
     while (helpers < wanted && os_thread_start(help, NULL))
         helpers++;
-    const bool mine = helpers && !job.part;
+    const bool mine = wanted && helpers && !job.part;
     if (mine) {
         job.part = part;
         job.data = data;
         job.next = 0;
         job.parts = parts;
         job.number++;
-        job.processor = os_processor();
         os_wake_all(&offered);
+        run_parts_locked();
+        while (job.running)
+            os_wait(&ended, &lock, CHECK_MS);
+        job.part = NULL;
     }
     os_unlock(&lock);
-    return mine;
-}
-
-void parallel_run(unsigned parts, void (*part)(void *data, unsigned index), void *data)
-{
-    if (!offer(parts, part, data)) {
-        for (unsigned index = 0; index < parts; index++)
-            part(data, index);
-        return;
-    }
-    os_lock(&lock);
-    while (run_one_locked(false))
-        continue;
-    while (job.running)
-        os_wait(&ended, &lock, CHECK_MS);
-    job.part = NULL;
-    os_unlock(&lock);
+    for (unsigned index = 0; index < parts && !mine; index++)
+        part(data, index);
 }

@@ -2,8 +2,7 @@
  * copies megabytes is that much faster with helpers.
  *
  * Helpers are threads of cld3d that sleep between jobs and end when there has been none for some seconds. A process has at
- * most three: half of its processors less one, for Direct3D and OpenCL have threads too; of two or three
- * processors one. */
+ * most three: half of its processors less one, for Direct3D and OpenCL have threads too. */
 #ifndef CLD3D_TRANSPORT_PARALLEL_H
 #define CLD3D_TRANSPORT_PARALLEL_H
 

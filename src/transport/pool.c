@@ -1,16 +1,13 @@
 #include "transport/pool.h"
 
 #include <stdlib.h>
-
-static bool same_shape(const struct surface_desc *a, const struct surface_desc *b)
-{
-    return a->kind == b->kind && a->format == b->format && a->width == b->width && a->height == b->height &&
-           a->depth == b->depth && a->staging_kind == b->staging_kind;
-}
+#include <string.h>
 
 static bool serves(const struct pooled *kept, const struct surface *surface)
 {
-    return kept->surface.device == surface->device && same_shape(&kept->surface.desc, &surface->desc);
+    const struct surface_desc *a = &kept->surface.desc, *b = &surface->desc;
+    return kept->surface.device == surface->device && a->kind == b->kind && a->format == b->format &&
+           a->width == b->width && a->height == b->height && a->depth == b->depth && a->staging_kind == b->staging_kind;
 }
 
 /* Removes entry `at`; later entries move up by one. */
@@ -18,8 +15,7 @@ static struct pooled remove_locked(struct staging_pool *pool, unsigned at)
 {
     const struct pooled found = pool->kept[at];
     pool->count--;
-    for (; at < pool->count; at++)
-        pool->kept[at] = pool->kept[at + 1];
+    memmove(&pool->kept[at], &pool->kept[at + 1], (pool->count - at) * sizeof(found));
     return found;
 }
 
@@ -28,6 +24,25 @@ static void drop(struct pooled *pooled)
     if (pooled->surface.staging)
         pooled->surface.api->staging->unstage(&pooled->surface);
     aligned_memory_free(&pooled->memory);
+}
+
+void pool_enter(struct staging_pool *pool)
+{
+    os_lock(&pool->lock);
+    pool->objects++;
+    os_unlock(&pool->lock);
+}
+
+/* Drops the oldest copy if there is one more than may be kept. */
+void pool_leave(struct staging_pool *pool)
+{
+    struct pooled leaves = {.surface = {.staging = NULL}};
+    os_lock(&pool->lock);
+    pool->objects--;
+    if (pool->count > POOL_SPARE + pool->objects)
+        leaves = remove_locked(pool, 0);
+    os_unlock(&pool->lock);
+    drop(&leaves);
 }
 
 /* The one that was given last: those that are not needed any more become the oldest. */
@@ -47,17 +62,6 @@ bool pool_take(struct staging_pool *pool, struct pooled *wanted)
     return found.surface.staging != NULL;
 }
 
-/* Drops the oldest if there is one more than may be kept: each step makes one too many at most. */
-static void trim(struct staging_pool *pool)
-{
-    struct pooled leaves = {.surface = {.staging = NULL}};
-    os_lock(&pool->lock);
-    if (pool->count > POOL_SPARE + pool->loans)
-        leaves = remove_locked(pool, 0);
-    os_unlock(&pool->lock);
-    drop(&leaves);
-}
-
 /* Only grows, so that nothing is allocated for a frame like the one before. */
 static bool make_room_locked(struct staging_pool *pool)
 {
@@ -72,49 +76,29 @@ static bool make_room_locked(struct staging_pool *pool)
     return true;
 }
 
-bool pool_give(struct staging_pool *pool, const struct pooled *given, bool lent)
+bool pool_give(struct staging_pool *pool, const struct pooled *given)
 {
     os_lock(&pool->lock);
     const bool taken = !pool->closed && make_room_locked(pool);
     if (taken) {
         pool->kept[pool->count] = *given;
         pool->kept[pool->count++].surface.resource = NULL;
-        pool->loans += lent;
     }
     os_unlock(&pool->lock);
-    trim(pool);
     return taken;
 }
 
-void pool_end_loan(struct staging_pool *pool)
-{
-    os_lock(&pool->lock);
-    pool->loans--;
-    os_unlock(&pool->lock);
-    trim(pool);
-}
-
-static bool drop_all(struct staging_pool *pool, bool closes)
+bool pool_empty(struct staging_pool *pool, bool close)
 {
     os_lock(&pool->lock);
     struct pooled *taken = pool->kept;
     const unsigned count = pool->count;
     pool->kept = NULL;
     pool->count = pool->room = 0;
-    pool->closed = pool->closed || closes;
+    pool->closed = pool->closed || close;
     os_unlock(&pool->lock);
     for (unsigned i = 0; i < count; i++)
         drop(&taken[i]);
     free(taken);
     return count != 0;
-}
-
-bool pool_empty(struct staging_pool *pool)
-{
-    return drop_all(pool, false);
-}
-
-void pool_close(struct staging_pool *pool)
-{
-    drop_all(pool, true);
 }

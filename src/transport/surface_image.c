@@ -15,6 +15,15 @@ cl_image_desc surface_image(const struct surface_desc *desc, size_t row_pitch, s
     };
 }
 
+bool surface_rows_fit(const struct surface_desc *desc, size_t row_bytes, uint64_t address, uint64_t row_pitch,
+                      uint64_t slice_pitch)
+{
+    const size_t texel = row_bytes / desc->width;
+    return address % texel == 0 && row_pitch % texel == 0 && row_pitch >= row_bytes &&
+           (desc->kind != SURFACE_IMAGE_3D ||
+            (slice_pitch % row_pitch == 0 && slice_pitch >= row_pitch * desc->height));
+}
+
 cl_int surface_storage(cl_context context, const struct surface_desc *desc, enum image_storage *storage,
                        const struct converter **converter)
 {

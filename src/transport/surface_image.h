@@ -7,6 +7,9 @@
 
 /* With the pitches of the image's memory, or 0; a 2D image has no slice pitch. */
 cl_image_desc surface_image(const struct surface_desc *desc, size_t row_pitch, size_t slice_pitch);
+/* Whether OpenCL can use rows of `row_bytes` at an address, with these pitches in bytes. */
+bool surface_rows_fit(const struct surface_desc *desc, size_t row_bytes, uint64_t address, uint64_t row_pitch,
+                      uint64_t slice_pitch);
 /* How a context stores the surface's texels, as returned by image_storage_of; a buffer has no format. */
 cl_int surface_storage(cl_context context, const struct surface_desc *desc, enum image_storage *storage,
                        const struct converter **converter);

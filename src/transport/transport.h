@@ -12,12 +12,27 @@
 #include "handles/event_list.h"
 
 #include <CL/cl.h>
+#include <stdatomic.h>
 
 struct transport;
 
 enum {
     TRANSPORTS_MAX = 8,  /* entries of the list */
     TRANSPORT_WHY = 256, /* bytes for a reason */
+};
+
+/* The objects of a context that use one method, and the bytes that the CPU has copied or converted for them, or OpenCL has
+ * copied from or to host memory. Logged when nothing uses the context any longer (CLD3D_LOG=stats). */
+struct method_count {
+    const char *_Atomic method; /* the name of the transport, or of its method */
+    atomic_ullong objects, bytes;
+};
+
+/* What a memory object uses of its transfer, until no command uses the object. */
+enum lending {
+    LENDS_NOTHING,   /* or nothing that the driver does not keep alive itself */
+    LENDS_COUNTED,   /* memory; a command that uses it is a reference to the memory object, as host_memory.h checks */
+    LENDS_UNCOUNTED, /* memory; drivers may not count commands */
 };
 
 /* One shared object. A transport's record begins with it; the rest of that record is private to the transport. */
@@ -27,14 +42,18 @@ struct transfer {
     cl_mem memory; /* the memory object of the OpenCL below; one reference, the application's */
     /* the method that the transport has chosen, for display; lives as long as the process. NULL: it has only one */
     const char *method;
-    struct method_count *count; /* of the context, set when the object is created (statistics.h) */
+    struct method_count *count; /* the context's, set when the object is created */
+    enum lending lends;
     /* skipped in a release if no command has changed it since the acquire: `undo` then replaces both steps */
     bool left_out;
     /* `d3d_give` failed because the host's memory ran out, not because of Direct3D; the caller clears it before */
     bool short_of_memory;
-    /* a release has waited for the commands on the object: a driver counts them as users for a moment at most */
-    bool settled;
 };
+
+static inline void transfer_moved(const struct transfer *transfer, size_t bytes)
+{
+    atomic_fetch_add_explicit(&transfer->count->bytes, bytes, memory_order_relaxed);
+}
 
 /* The objects of one command with the same transport and API. */
 struct handover {
@@ -55,7 +74,6 @@ struct transfer_request {
 struct transport {
     const char *name;  /* for settings and messages, without spaces: "host" */
     const char *title; /* for display: "host (staging copy)" */
-    bool by_name;      /* used only if the setting names it */
 
     /* The transport's state for a context; all three are NULL if it has none. `open`: NULL if out of memory. `close`,
      * NULL if there is nothing to do, and may be called again: the application has released the context. It drops what
@@ -64,9 +82,6 @@ struct transport {
     void *(*open)(cl_context context);
     void (*close)(void *state);
     void (*free_state)(void *state);
-    /* Whether shareable resources are better for objects of the context. NULL: no. */
-    bool (*prefers_shared)(void *state, const struct d3d_api *api);
-
     /* Creates the transfer and its memory object, or imports it. If the transport cannot share the surface: an OpenCL
      * error code, and the reason in `why`, of TRANSPORT_WHY bytes; nothing is logged, and nothing has happened. The
      * next transport of the list is then tried. The code of the last one is returned to the application. With
@@ -76,14 +91,8 @@ struct transport {
      * NULL: the OpenCL below creates them. */
     cl_mem (*create_part)(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type,
                           const void *info, cl_int *status);
-    /* Called before `destroy` when the core has the last reference to the memory object. Commands may still use that,
-     * with memory of the transfer. True: the transport has taken over both, and releases them when those commands have
-     * ended (outlive.h). NULL: the memory object needs nothing of the transfer. */
-    bool (*outlive)(struct transfer *transfer);
-    bool outlive_waits; /* it waits for commands, so it is called later instead of in a callback of the driver */
-    /* Frees the transfer, in whatever step it is, but not its memory object, which commands of the application may use
-     * for longer: its memory lives until its destructor callback. The commands of `cl_take` and `cl_give` have
-     * ended. */
+    /* Frees the transfer, in whatever step it is. The memory object has been released, and no command uses memory that
+     * it lends. Not called in a callback of the driver. */
     void (*destroy)(struct transfer *transfer);
 
     /* Acquire. Direct3D gives up the objects: false if it fails, and then it still owns all of them. */
@@ -96,9 +105,6 @@ struct transport {
 
     /* Release. OpenCL gives them up, in the same way. NULL: what it has written is there when all commands before have ended. */
     cl_int (*cl_give)(const struct handover *handover, const struct enqueueing *to);
-    /* OpenCL keeps them, because the release failed after all of those commands had ended: reverts what they had the
-     * driver do, as far as possible. NULL: there is nothing to revert. */
-    void (*cl_keep)(const struct handover *handover);
     /* Direct3D takes them when all of those commands have ended. False if Direct3D fails; it owns all objects even
      * then. */
     bool (*d3d_take)(const struct handover *handover);

@@ -3,16 +3,17 @@
 #include "log.h"
 #include "os/os.h"
 #include "settings.h"
-#include "transport/statistics.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { METHODS_MAX = 12 }; /* of all transports together; further ones are counted with the last */
+
 struct transports {
     const char *_Atomic told; /* the method that was last logged */
-    struct statistics statistics;
+    struct method_count methods[METHODS_MAX];
     unsigned count;
     struct opened {
         const struct transport *transport;
@@ -22,15 +23,18 @@ struct transports {
 
 /* ---- which may be used ---- */
 
-/* Logs once the names in the setting that do not name a transport. Returns whether any name does. */
-static bool setting_names_any(const char *list)
+/* Fills `used` with the transports that the setting names; if it names none, with all. Returns
+ * their number. Logs once the names that are no transport's. */
+static unsigned choose_used(const struct transport **used)
 {
     static atomic_bool said;
     const bool again = atomic_exchange_explicit(&said, true, memory_order_relaxed);
-    const char *name;
+    const char *setting = setting_text(SETTING_TRANSPORT), *name;
     size_t length;
+    unsigned count = 0;
     bool any = false;
-    for (list = setting_next_name(list, &name, &length); length; list = setting_next_name(list, &name, &length)) {
+    for (const char *list = setting_next_name(setting, &name, &length); length;
+         list = setting_next_name(list, &name, &length)) {
         bool known = false;
         for (unsigned i = 0; i < transport_list_count; i++)
             known = known || setting_name_is(name, length, transport_list[i]->name);
@@ -39,18 +43,8 @@ static bool setting_names_any(const char *list)
                       name);
         any = any || known;
     }
-    return any;
-}
-
-/* Fills `used` with the transports that the setting names; if it names none, with all that need not be named. Returns
- * their number. */
-static unsigned choose_used(const struct transport **used)
-{
-    const char *list = setting_text(SETTING_TRANSPORT);
-    const bool all = !setting_names_any(list);
-    unsigned count = 0;
     for (unsigned i = 0; i < transport_list_count; i++)
-        if (all ? !transport_list[i]->by_name : setting_names(list, transport_list[i]->name))
+        if (!any || setting_names(setting, transport_list[i]->name))
             used[count++] = transport_list[i];
     return count;
 }
@@ -99,8 +93,13 @@ void transports_close(struct transports *transports)
 
 void transports_log_costs(struct transports *transports)
 {
-    if (transports)
-        statistics_log(&transports->statistics);
+    for (unsigned i = 0; transports && i < METHODS_MAX && log_wants_statistics(); i++) {
+        struct method_count *method = &transports->methods[i];
+        const unsigned long long objects = atomic_exchange(&method->objects, 0),
+                                 bytes = atomic_exchange(&method->bytes, 0);
+        if (objects)
+            log_statistics("%llu objects shared by: %s; the CPU moved %llu bytes", objects, method->method, bytes);
+    }
 }
 
 void transports_free(struct transports *transports)
@@ -110,16 +109,6 @@ void transports_free(struct transports *transports)
         if (transports->opened[i].state)
             transports->opened[i].transport->free_state(transports->opened[i].state);
     free(transports);
-}
-
-bool transports_prefer_shared(const struct transports *transports, const struct d3d_api *api)
-{
-    bool prefer = false;
-    for (unsigned i = 0; i < transports->count && !prefer; i++) {
-        const struct opened *opened = &transports->opened[i];
-        prefer = opened->transport->prefers_shared && opened->transport->prefers_shared(opened->state, api);
-    }
-    return prefer;
 }
 
 /* ---- the choice ---- */
@@ -132,17 +121,25 @@ const char *transports_last_method(void)
     return last_method;
 }
 
-/* Logs the method of the first object, and each change: programs that create objects for each frame would otherwise fill
- * the log. */
-static void tell_method(struct transports *transports, const struct transfer_request *request,
-                        const struct transport *chosen, const struct transfer *made, const char *why,
+/* Counts an object, and logs the method of the first one and each change: programs that create objects for each frame
+ * would otherwise fill the log. Each method is named by a single string constant. */
+static void note_method(struct transports *transports, const char *call, struct transfer *made, const char *why,
                         const char *reasons)
 {
-    const char *method = made->method ? made->method : chosen->title;
+    const struct transport *chosen = made->transport;
+    const char *method = made->method ? made->method : chosen->name, *there = NULL;
     const char *before = atomic_exchange_explicit(&transports->told, method, memory_order_relaxed);
+    made->count = transports->methods;
+    while (made->count < &transports->methods[METHODS_MAX - 1] &&
+           !atomic_compare_exchange_strong(&made->count->method, &there, method) && there != method) {
+        made->count++;
+        there = NULL;
+    }
+    atomic_store(&made->count->method, method);
+    atomic_fetch_add_explicit(&made->count->objects, 1, memory_order_relaxed);
     snprintf(last_method, sizeof(last_method), "%s%s%s%s%s%s", chosen->title, made->method ? ": " : "",
              made->method ? made->method : "", why[0] ? "; no better method: " : "", why, reasons);
-    log_write(before == method ? LOG_DEBUG : LOG_INFO, "%s: the object's transport: %s", request->call, last_method);
+    log_write(before == method ? LOG_DEBUG : LOG_INFO, "%s: the object's transport: %s", call, last_method);
 }
 
 cl_int transports_create(struct transports *transports, const struct transfer_request *request, struct transfer **made)
@@ -152,17 +149,15 @@ cl_int transports_create(struct transports *transports, const struct transfer_re
     cl_int status = CL_INVALID_OPERATION;
     size_t length = 0;
     for (unsigned i = 0; i < transports->count; i++) {
-        const struct opened *opened = &transports->opened[i];
-        own.state = opened->state;
+        const struct transport *transport = transports->opened[i].transport;
+        own.state = transports->opened[i].state;
         why[0] = '\0';
-        status = opened->transport->create(&own, made, why);
+        status = transport->create(&own, made, why);
         if (status == CL_SUCCESS) {
-            statistics_object(&transports->statistics, opened->transport, *made);
-            tell_method(transports, request, opened->transport, *made, why, reasons);
+            note_method(transports, request->call, *made, why, reasons);
             return CL_SUCCESS;
         }
-        length +=
-            (size_t)snprintf(reasons + length, sizeof(reasons) - length, "; not %s: %s", opened->transport->name, why);
+        length += (size_t)snprintf(reasons + length, sizeof(reasons) - length, "; not %s: %s", transport->name, why);
     }
     return log_refuse(request->call, status, "%s", why);
 }

@@ -22,10 +22,6 @@ void transports_free(struct transports *transports);
  * transport gets its own. If none can share it, an OpenCL error code, logged: that of the last one. */
 cl_int transports_create(struct transports *transports, const struct transfer_request *request, struct transfer **made);
 
-/* The value of CL_CONTEXT_D3D11_PREFER_SHARED_RESOURCES_KHR and its equivalents: whether a transport of the context
- * works better with shareable resources. */
-bool transports_prefer_shared(const struct transports *transports, const struct d3d_api *api);
-
 /* For display: the transports that may be used, in the order in which they are tried. The text lives as long as the
  * process. */
 const char *transports_report(void);

@@ -17,24 +17,11 @@ static bool refuse(char *why, const char *reason)
 static bool rows_fit(const struct surface_desc *desc, const struct vulkan_memory *memory,
                      const struct vulkan_place *place)
 {
-    const uint64_t texel = desc->format->texel_bytes, row = desc->width * texel, begin = memory->mapped + place->offset;
-    const bool deep = desc->kind == SURFACE_IMAGE_3D;
-    if (place->row_pitch < row || place->row_pitch % texel || begin % texel)
+    const size_t row = (size_t)desc->width * desc->format->texel_bytes;
+    const uint64_t bytes = place->slice_pitch * (desc->depth - 1) + place->row_pitch * (desc->height - 1) + row;
+    if (!surface_rows_fit(desc, row, memory->mapped + place->offset, place->row_pitch, place->slice_pitch))
         return false;
-    if (deep && (place->slice_pitch % place->row_pitch || place->slice_pitch < place->row_pitch * desc->height))
-        return false;
-    const uint64_t bytes =
-        (deep ? place->slice_pitch * (desc->depth - 1) : 0) + place->row_pitch * (desc->height - 1) + row;
     return place->offset <= memory->size && bytes <= memory->size - place->offset;
-}
-
-static cl_mem make_image(const struct vulkan_object *o, const struct transfer_request *request,
-                         const struct vulkan_place *place, cl_int *status)
-{
-    const struct surface_desc *desc = &request->surface.desc;
-    const cl_image_desc image = surface_image(desc, (size_t)place->row_pitch, (size_t)place->slice_pitch);
-    return image_create_over(request->context, request->flags, &desc->format->cl, &image,
-                             (void *)(uintptr_t)(o->at.image.memory.mapped + place->offset), status);
 }
 
 /* Through the host a plane is copied back together with all others, in their state a moment before, so that what OpenCL
@@ -52,38 +39,34 @@ static bool planes_too(cl_context context, const struct surface_desc *desc, char
     return true;
 }
 
-static bool computes_here(cl_context context, char *why)
-{
-    if (callback_runs_here())
-        return refuse(why, "the object is created in a callback, where a probe may not wait");
-    const struct host_memory memory = host_memory_of_context(context);
-    return memory.in_place || refuse(why, memory.why);
-}
-
 cl_int vulkan_over_mapped(struct vulkan_object *o, const struct transfer_request *request, char *why)
 {
+    const struct surface_desc *desc = &request->surface.desc;
     const struct vulkan_memory *memory = &o->at.image.memory;
     struct vulkan_place place;
     cl_int status = CL_SUCCESS;
-    if (request->surface.desc.kind == SURFACE_BUFFER || !memory->mapped) {
+    if (desc->kind == SURFACE_BUFFER || !memory->mapped) {
         refuse(why, "the memory is not host-visible");
         return CL_INVALID_OPERATION;
     }
-    if (request->surface.desc.format->planes > 1 && !planes_too(request->context, &request->surface.desc, why))
+    if ((desc->format->planes > 1 && !planes_too(request->context, desc, why)) ||
+        !o->side->find_place(o->at.native.image, vulkan_aspect(desc), o->at.native.level, o->at.native.layer, &place,
+                             why))
         return CL_INVALID_OPERATION;
-    if (!o->side->find_place(o->at.native.image, vulkan_aspect(&request->surface.desc), o->at.native.level,
-                             o->at.native.layer, &place, why) ||
-        !computes_here(request->context, why))
-        return CL_INVALID_OPERATION;
-    if (!rows_fit(&request->surface.desc, memory, &place)) {
-        refuse(why, "OpenCL cannot use the image's row layout");
-        return CL_INVALID_IMAGE_SIZE;
+    const struct host_memory host = host_memory_of_context(request->context);
+    if (!host.in_place || !rows_fit(desc, memory, &place)) {
+        refuse(why, host.in_place ? "OpenCL cannot use the image's row layout" : host.why);
+        return host.in_place ? CL_INVALID_IMAGE_SIZE : CL_INVALID_OPERATION;
     }
     if (!o->side->hold(memory->memory, why))
         return CL_OUT_OF_HOST_MEMORY;
-    o->held = true;
-    o->base.memory = make_image(o, request, &place, &status);
-    if (!o->base.memory)
-        snprintf(why, VULKAN_WHY, "the OpenCL below creates no image over the memory: error %d", status);
-    return o->base.memory ? CL_SUCCESS : vulkan_status(status);
+    const cl_image_desc image = surface_image(desc, (size_t)place.row_pitch, (size_t)place.slice_pitch);
+    o->base.memory = image_create_over(request->context, request->flags, &desc->format->cl, &image,
+                                       (void *)(uintptr_t)(memory->mapped + place.offset), &status);
+    o->held = o->base.memory != NULL;
+    if (o->held)
+        return CL_SUCCESS;
+    o->side->give_back(memory->memory);
+    snprintf(why, VULKAN_WHY, "the OpenCL below creates no image over the memory: error %d", status);
+    return status;
 }

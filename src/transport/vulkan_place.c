@@ -45,33 +45,28 @@ bool vulkan_is_there(const struct vulkan_side *side, const struct surface *surfa
 enum order { ORDER_R = 1, ORDER_RG, ORDER_RGBA, ORDER_BGRA };
 
 /* Vulkan formats whose texels are channels of one size, in this order, each as a range of VkFormat. OpenCL determines
- * how a channel is read: an image of another type has the same bytes. */
+ * how a channel is read: an image of another type has the same bytes. Of two planes the second has half the width and
+ * height, and two channels. */
 static const struct layout {
     uint32_t first, last;
-    uint8_t texel_bytes, order;
+    uint8_t planes, texel_bytes, order; /* of the first plane */
 } layouts[] = {
-    {9, 15, 1, ORDER_R},                  /* R8 */
-    {16, 22, 2, ORDER_RG},                /* R8G8 */
-    {37, 43, 4, ORDER_RGBA},              /* R8G8B8A8 */
-    {44, 50, 4, ORDER_BGRA},              /* B8G8R8A8 */
-    {51, 57, 4, ORDER_RGBA},              /* A8B8G8R8 in one word */
-    {70, 76, 2, ORDER_R},                 /* R16 */
-    {77, 83, 4, ORDER_RG},                /* R16G16 */
-    {91, 97, 8, ORDER_RGBA},              /* R16G16B16A16 */
-    {98, 100, 4, ORDER_R},                /* R32 */
-    {101, 103, 8, ORDER_RG},              /* R32G32 */
-    {107, 109, 16, ORDER_RGBA},           /* R32G32B32A32 */
-    {1000470001, 1000470001, 1, ORDER_R}, /* A8 */
-};
-
-/* Formats with two planes, the second with half the width and height, and the bytes of a channel. */
-static const struct {
-    uint32_t format, channel_bytes;
-} two_planes[] = {
-    {1000156003, 1}, /* G8_B8R8 */
-    {1000156013, 2}, /* G10X6_B10X6R10X6 */
-    {1000156023, 2}, /* G12X4_B12X4R12X4 */
-    {1000156030, 2}, /* G16_B16R16 */
+    {9, 15, 1, 1, ORDER_R},                  /* R8 */
+    {16, 22, 1, 2, ORDER_RG},                /* R8G8 */
+    {37, 43, 1, 4, ORDER_RGBA},              /* R8G8B8A8 */
+    {44, 50, 1, 4, ORDER_BGRA},              /* B8G8R8A8 */
+    {51, 57, 1, 4, ORDER_RGBA},              /* A8B8G8R8 in one word */
+    {70, 76, 1, 2, ORDER_R},                 /* R16 */
+    {77, 83, 1, 4, ORDER_RG},                /* R16G16 */
+    {91, 97, 1, 8, ORDER_RGBA},              /* R16G16B16A16 */
+    {98, 100, 1, 4, ORDER_R},                /* R32 */
+    {101, 103, 1, 8, ORDER_RG},              /* R32G32 */
+    {107, 109, 1, 16, ORDER_RGBA},           /* R32G32B32A32 */
+    {1000470001, 1000470001, 1, 1, ORDER_R}, /* A8 */
+    {1000156003, 1000156003, 2, 1, ORDER_R}, /* G8_B8R8 */
+    {1000156013, 1000156013, 2, 2, ORDER_R}, /* G10X6_B10X6R10X6 */
+    {1000156023, 1000156023, 2, 2, ORDER_R}, /* G12X4_B12X4R12X4 */
+    {1000156030, 1000156030, 2, 2, ORDER_R}, /* G16_B16R16 */
 };
 
 static unsigned order_of(cl_channel_order order)
@@ -86,24 +81,14 @@ static unsigned order_of(cl_channel_order order)
     }
 }
 
-static bool has_plane(uint32_t format, const struct format_row *row)
-{
-    const unsigned channels = row->plane ? 2 : 1;
-    bool found = false;
-    for (size_t i = 0; i < sizeof(two_planes) / sizeof(two_planes[0]); i++)
-        found =
-            found || (two_planes[i].format == format && two_planes[i].channel_bytes * channels == row->texel_bytes &&
-                      order_of(row->cl.image_channel_order) == (row->plane ? ORDER_RG : ORDER_R));
-    return found;
-}
-
 static bool has_texels(uint32_t format, const struct format_row *row)
 {
+    const unsigned second = row->plane ? 1 : 0;
     bool found = false;
-    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
-        found = found || (layouts[i].first <= format && format <= layouts[i].last &&
-                          layouts[i].texel_bytes == row->texel_bytes &&
-                          layouts[i].order == order_of(row->cl.image_channel_order));
+    for (const struct layout *l = layouts; l < layouts + sizeof(layouts) / sizeof(layouts[0]); l++)
+        found = found || (l->first <= format && format <= l->last && l->planes == row->planes &&
+                          l->texel_bytes << second == row->texel_bytes &&
+                          l->order + second == order_of(row->cl.image_channel_order));
     return found;
 }
 
@@ -128,7 +113,7 @@ bool vulkan_fits(const struct surface_desc *desc, const struct vulkan_location *
                  image->width, image->height, image->depth, image->levels, image->layers, image->samples);
         return false;
     }
-    if (desc->format->planes > 1 ? has_plane(image->format, desc->format) : has_texels(image->format, desc->format))
+    if (has_texels(image->format, desc->format))
         return true;
     snprintf(why, VULKAN_WHY, "the image has Vulkan format %u, whose texels differ from those of %s", image->format,
              desc->format->name);

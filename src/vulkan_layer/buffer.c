@@ -1,127 +1,101 @@
-/* Buffers: those whose addresses may be queried, because Direct3D reports only a buffer's address. */
+/* Buffers with device addresses, because Direct3D reports only a buffer's address. Their memory is exportable, although
+ * the buffers are not declared so: with that declaration a driver allows fewer memory types. */
 #include "vulkan_layer/layer.h"
 
 #include <stdlib.h>
 
-static bool is_followed(const struct vulkan_device *device, const VkBufferCreateInfo *info)
+/* Those whose addresses the program has queried; guarded by the lock. Each acquire of a buffer searches them, and a game
+ * has many thousand other records. */
+static struct vulkan_buffer_record *addressed;
+
+void vulkan_address_forget_locked(struct vulkan_buffer_record *buffer)
 {
-    const VkBufferCreateFlags known = VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
-    return device->method != VULKAN_NONE && (info->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) &&
-           (info->flags & ~known) == 0;
+    struct vulkan_buffer_record **place = &addressed;
+    while (*place && *place != buffer)
+        place = &(*place)->after;
+    if (*place)
+        *place = buffer->after;
 }
 
-/* How to create a buffer that may be bound to exportable memory, which must be declared. `info` points into it. */
-struct plan {
-    VkBufferCreateInfo info;
-    VkExternalMemoryBufferCreateInfo external;
-};
-
-static bool plan_buffer(const struct vulkan_device *device, const VkBufferCreateInfo *wanted, struct plan *plan)
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_CreateBuffer(VkDevice handle, const VkBufferCreateInfo *info,
+                                                   const VkAllocationCallbacks *allocator, VkBuffer *made)
 {
-    if (!device->marks_buffers || !is_followed(device, wanted) || wanted->pNext ||
-        !vulkan_exports_buffers(device, wanted->flags, wanted->usage))
-        return false;
-    plan->external = (VkExternalMemoryBufferCreateInfo){VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL,
-                                                        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    plan->info = *wanted;
-    plan->info.pNext = &plan->external;
-    return true;
-}
-
-static void note(struct vulkan_device *device, const VkBufferCreateInfo *info, VkBuffer made)
-{
-    struct vulkan_buffer_record *buffer = calloc(1, sizeof(*buffer));
+    struct vulkan_device *device = vulkan_device_of(handle);
+    const VkResult result = device->calls.CreateBuffer(handle, info, allocator, made);
+    const bool followed = result == VK_SUCCESS && device->buffer_types && info->flags == 0 &&
+                          (info->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+    struct vulkan_buffer_record *buffer = followed ? calloc(1, sizeof(*buffer)) : NULL;
     if (!buffer)
-        return;
-    buffer->record = (struct vulkan_record){VULKAN_BUFFER, device, VULKAN_NUMBER(made), NULL};
+        return result;
+    buffer->bound.record = (struct vulkan_record){VULKAN_BUFFER, device, VULKAN_NUMBER(*made), NULL};
     buffer->size = info->size;
     os_lock(&vulkan_lock);
-    vulkan_record_add_locked(&buffer->record);
+    vulkan_record_add_locked(&buffer->bound.record);
     os_unlock(&vulkan_lock);
+    return VK_SUCCESS;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_buffer(VkDevice handle, const VkBufferCreateInfo *info,
-                                                    const VkAllocationCallbacks *allocator, VkBuffer *made)
+VKAPI_ATTR void VKAPI_CALL vulkan_DestroyBuffer(VkDevice handle, VkBuffer destroyed,
+                                                const VkAllocationCallbacks *allocator)
 {
-    struct vulkan_device *device = vulkan_device_of(handle);
-    struct plan plan;
-    VkResult result = VK_ERROR_OUT_OF_DEVICE_MEMORY;
-    if (plan_buffer(device, info, &plan))
-        result = device->calls.create_buffer(handle, &plan.info, allocator, made);
-    if (result != VK_SUCCESS)
-        result = device->calls.create_buffer(handle, info, allocator, made);
-    if (result == VK_SUCCESS && is_followed(device, info))
-        note(device, info, *made);
-    return result;
-}
-
-VKAPI_ATTR void VKAPI_CALL vulkan_destroy_buffer(VkDevice handle, VkBuffer destroyed,
-                                                 const VkAllocationCallbacks *allocator)
-{
-    struct vulkan_device *device = vulkan_device_of(handle);
+    const struct vulkan_device *device = vulkan_device_of(handle);
     os_lock(&vulkan_lock);
-    struct vulkan_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, VULKAN_NUMBER(destroyed), NULL);
-    if (buffer)
-        vulkan_record_remove_locked(buffer);
+    struct vulkan_buffer_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, VULKAN_NUMBER(destroyed));
+    if (buffer) {
+        vulkan_record_remove_locked(&buffer->bound.record);
+        if (buffer->address)
+            vulkan_address_forget_locked(buffer);
+    }
     os_unlock(&vulkan_lock);
     free(buffer);
-    device->calls.destroy_buffer(handle, destroyed, allocator);
+    device->calls.DestroyBuffer(handle, destroyed, allocator);
 }
 
-VKAPI_ATTR void VKAPI_CALL vulkan_future_buffer_needs(VkDevice handle, const VkDeviceBufferMemoryRequirements *info,
-                                                      VkMemoryRequirements2 *needs)
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_BindBufferMemory(VkDevice handle, VkBuffer buffer, VkDeviceMemory memory,
+                                                       VkDeviceSize offset)
 {
     const struct vulkan_device *device = vulkan_device_of(handle);
-    struct plan plan;
-    VkDeviceBufferMemoryRequirements changed = *info;
-    if (plan_buffer(device, info->pCreateInfo, &plan))
-        changed.pCreateInfo = &plan.info;
-    device->calls.future_buffer_needs(handle, &changed, needs);
-}
-
-/* ---- its memory ---- */
-
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer(VkDevice handle, VkBuffer buffer, VkDeviceMemory memory,
-                                                  VkDeviceSize offset)
-{
-    const struct vulkan_device *device = vulkan_device_of(handle);
-    const VkResult result = device->calls.bind_buffer(handle, buffer, memory, offset);
+    const VkResult result = device->calls.BindBufferMemory(handle, buffer, memory, offset);
     if (result == VK_SUCCESS)
         vulkan_note_place(VULKAN_BUFFER, device, VULKAN_NUMBER(buffer), memory, offset);
     return result;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_buffer2(VkDevice handle, uint32_t count, const VkBindBufferMemoryInfo *infos)
+VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_GetBufferDeviceAddress(VkDevice handle,
+                                                                    const VkBufferDeviceAddressInfo *info)
 {
     const struct vulkan_device *device = vulkan_device_of(handle);
-    const VkResult result = device->calls.bind_buffer2(handle, count, infos);
-    for (uint32_t i = 0; i < count && result == VK_SUCCESS; i++)
-        vulkan_note_place(VULKAN_BUFFER, device, VULKAN_NUMBER(infos[i].buffer), infos[i].memory,
-                          infos[i].memoryOffset);
-    return result;
-}
-
-/* ---- its address ---- */
-
-static VkDeviceAddress note_address(const struct vulkan_device *device, VkBuffer handle, VkDeviceAddress address)
-{
+    const VkDeviceAddress address = device->calls.GetBufferDeviceAddress(handle, info);
     os_lock(&vulkan_lock);
-    struct vulkan_buffer_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, VULKAN_NUMBER(handle), NULL);
-    if (buffer)
-        vulkan_address_locked(buffer, address);
+    struct vulkan_buffer_record *buffer = vulkan_record_find_locked(VULKAN_BUFFER, device, VULKAN_NUMBER(info->buffer));
+    if (buffer && address && !buffer->address) {
+        buffer->address = address;
+        buffer->after = addressed;
+        addressed = buffer;
+    }
     os_unlock(&vulkan_lock);
     return address;
 }
 
-VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_buffer_address(VkDevice handle, const VkBufferDeviceAddressInfo *info)
+/* Direct3D's buffer may be a part of a buffer of Vulkan's, and buffers may overlap in the same memory. */
+uint64_t vulkan_find_buffer(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why)
 {
-    const struct vulkan_device *device = vulkan_device_of(handle);
-    return note_address(device, info->buffer, device->calls.buffer_address(handle, info));
-}
-
-/* The function of VK_EXT_buffer_device_address, a different extension whose function has the same parameters. */
-VKAPI_ATTR VkDeviceAddress VKAPI_CALL vulkan_buffer_address_ext(VkDevice handle, const VkBufferDeviceAddressInfo *info)
-{
-    const struct vulkan_device *device = vulkan_device_of(handle);
-    return note_address(device, info->buffer, device->calls.buffer_address_ext(handle, info));
+    const uint64_t wanted = found->memory;
+    uint64_t memory = 0, offset = 0;
+    bool any = false, several = false;
+    os_lock(&vulkan_lock);
+    for (const struct vulkan_buffer_record *each = addressed; each; each = each->after) {
+        if ((wanted && each->bound.memory != wanted) || address < each->address ||
+            address - each->address >= each->size || each->size - (address - each->address) < size)
+            continue;
+        several = several || (any && each->bound.memory != memory);
+        any = true;
+        memory = each->bound.memory;
+        offset = each->bound.offset + (address - each->address);
+    }
+    os_unlock(&vulkan_lock);
+    if (!any || several)
+        return vulkan_refuse(why, any ? "ambiguous: several devices have buffers with these addresses"
+                                      : "the Vulkan layer knows no buffer with these addresses");
+    return vulkan_describe(memory, offset, size, found, why);
 }

@@ -1,18 +1,11 @@
-/* Devices: their capabilities, and what they need so that their memory can be shared. */
-#include "vulkan_layer/layer.h"
-#include "log.h"
+/* Devices: how they can share memory, and what the layer adds to them for that. */
 #include "settings.h"
+#include "vulkan_layer/layer.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char fd_extension[] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
-/* With this extension Direct3D reports the addresses of its buffers, the only way to find them (d3d/dxvk.h). */
-static const char address_extension[] = VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME;
-
-/* Each exportable image has its own memory, so a device must allow this many allocations. */
-enum { FEW_ALLOCATIONS = 65536 };
 
 const void *vulkan_chained(const void *chain, VkStructureType type)
 {
@@ -22,7 +15,7 @@ const void *vulkan_chained(const void *chain, VkStructureType type)
     return each;
 }
 
-static bool is_asked_for(const VkDeviceCreateInfo *info, const char *extension)
+static bool is_enabled(const VkDeviceCreateInfo *info, const char *extension)
 {
     for (uint32_t i = 0; i < info->enabledExtensionCount; i++)
         if (strcmp(info->ppEnabledExtensionNames[i], extension) == 0)
@@ -30,7 +23,7 @@ static bool is_asked_for(const VkDeviceCreateInfo *info, const char *extension)
     return false;
 }
 
-/* ---- capabilities ---- */
+/* ---- before a device is created ---- */
 
 static uint64_t smallest_image(void)
 {
@@ -43,87 +36,95 @@ static uint64_t smallest_image(void)
     return strtoull(text, NULL, 10);
 }
 
-static bool has_fd_extension(const struct vulkan_instance *instance, VkPhysicalDevice physical)
+static bool has_fd_extension(const struct vulkan_device *device)
 {
     uint32_t count = 0;
     bool found = false;
-    if (instance->extensions(physical, NULL, &count, NULL) != VK_SUCCESS || !count)
+    if (device->instance->EnumerateDeviceExtensionProperties(device->physical, NULL, &count, NULL) != VK_SUCCESS)
         return false;
-    VkExtensionProperties *list = calloc(count, sizeof(*list));
-    if (list && instance->extensions(physical, NULL, &count, list) >= 0)
+    VkExtensionProperties *list = calloc(count + 1, sizeof(*list));
+    if (list && device->instance->EnumerateDeviceExtensionProperties(device->physical, NULL, &count, list) >= 0)
         for (uint32_t i = 0; i < count && !found; i++)
             found = strcmp(list[i].extensionName, fd_extension) == 0;
     free(list);
     return found;
 }
 
-bool vulkan_exports_buffers(const struct vulkan_device *device, VkBufferCreateFlags flags, VkBufferUsageFlags usage)
+/* The memory types in which buffers are made exportable. Direct3D reports the addresses of its buffers, which is the
+ * only way to find them, with one extension (d3d/dxvk.h). Device memory that is visible to the host is used for data
+ * that the host writes, so it is exported only if there is no other. */
+static uint32_t exported_buffer_types(const struct vulkan_device *device, const VkDeviceCreateInfo *info)
 {
-    const VkPhysicalDeviceExternalBufferInfo question = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO, NULL,
-                                                         flags, usage, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkPhysicalDeviceExternalBufferInfo question = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO,
+        .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                 VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT,
+        .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     VkExternalBufferProperties can = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
-    device->instance->buffer_properties(device->physical, &question, &can);
-    const VkExternalMemoryFeatureFlags features = can.externalMemoryProperties.externalMemoryFeatures;
-    return (features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) &&
-           !(features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT);
-}
-
-/* Whether memory that buffers share can be exported; and for each memory type, whether it is exported. Device memory
- * that is visible to the host (a window into the GPU's memory) is used for data that the host writes, so it is exported
- * only if there is no other. */
-static bool exports_buffers(struct vulkan_device *device)
-{
-    const VkMemoryPropertyFlags both = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
     uint32_t local = 0, hidden = 0;
+    if (!is_enabled(info, VK_NVX_IMAGE_VIEW_HANDLE_EXTENSION_NAME) &&
+        strcmp(setting_text(SETTING_VULKAN), "export") != 0)
+        return 0;
+    device->instance->GetPhysicalDeviceExternalBufferProperties(device->physical, &question, &can);
+    const VkExternalMemoryFeatureFlags features = can.externalMemoryProperties.externalMemoryFeatures;
+    if (!(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) ||
+        (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT))
+        return 0;
     for (uint32_t i = 0; i < device->types.memoryTypeCount; i++) {
-        const VkMemoryPropertyFlags flags = device->types.memoryTypes[i].propertyFlags & both;
-        local |= (flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT ? 1u : 0u) << i;
-        hidden |= (flags == VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT ? 1u : 0u) << i;
+        const VkMemoryPropertyFlags flags = device->types.memoryTypes[i].propertyFlags;
+        if (flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)
+            local |= 1u << i;
+        if ((flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) && !(flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT))
+            hidden |= 1u << i;
     }
-    device->chunk_types = hidden ? hidden : local;
-    return vulkan_exports_buffers(device, 0,
-                                  VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                                      VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT);
+    return hidden ? hidden : local;
 }
 
-/* Whether Direct3D may report addresses of buffers, or the user requests export. Otherwise buffer memory stays
- * unchanged. */
-static bool may_tell_addresses(const VkDeviceCreateInfo *info)
+/* The family of the queue in which Direct3D draws: the first one with graphics. */
+static bool find_family(struct vulkan_device *device, const VkDeviceCreateInfo *info)
 {
-    return is_asked_for(info, address_extension) || strcmp(setting_text(SETTING_VULKAN), "export") == 0;
+    enum { MOST = 32 };
+    VkQueueFamilyProperties families[MOST];
+    uint32_t count = MOST;
+    device->instance->GetPhysicalDeviceQueueFamilyProperties(device->physical, &count, families);
+    for (uint32_t i = 0; i < info->queueCreateInfoCount; i++) {
+        const VkDeviceQueueCreateInfo *queues = &info->pQueueCreateInfos[i];
+        device->family = queues->queueFamilyIndex;
+        if (!queues->flags && device->family < count && (families[device->family].queueFlags & VK_QUEUE_GRAPHICS_BIT))
+            return true;
+    }
+    return false;
 }
 
-/* The method that CLD3D_VULKAN names, otherwise the best for the kind of device. */
-static enum vulkan_method wanted_method(const VkPhysicalDeviceProperties *properties)
-{
-    const char *named = setting_text(SETTING_VULKAN);
-    if (strcmp(named, "none") == 0)
-        return VULKAN_NONE;
-    if (strcmp(named, "mapped") == 0 || strcmp(named, "export") == 0)
-        return named[0] == 'm' ? VULKAN_MAPPED : VULKAN_EXPORT;
-    return properties->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU ? VULKAN_MAPPED : VULKAN_EXPORT;
-}
-
-static const char *why_not(const struct vulkan_device *device, const VkPhysicalDeviceProperties *properties,
-                           const VkDeviceCreateInfo *info)
+/* Chooses the method: the one that CLD3D_VULKAN names, otherwise the best for the kind of device. Returns why it cannot
+ * be used, or NULL. */
+static const char *choose_method(struct vulkan_device *device, const VkDeviceCreateInfo *info,
+                                 const VkPhysicalDeviceProperties *properties)
 {
     const VkDeviceGroupDeviceCreateInfo *group =
         vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_DEVICE_CREATE_INFO);
-    if (device->method == VULKAN_NONE)
+    const bool is_cpu = properties->deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+    const char *named = setting_text(SETTING_VULKAN);
+    if (strcmp(named, "none") == 0)
         return "CLD3D_VULKAN is set to none";
-    if (group && group->physicalDeviceCount > 1)
-        return "it is a group of several devices";
     if (properties->apiVersion < VK_API_VERSION_1_1)
         return "it does not support Vulkan 1.1";
-    if (device->method == VULKAN_EXPORT && !has_fd_extension(device->instance, device->physical))
+    if (group && group->physicalDeviceCount > 1)
+        return "it is a group of several devices";
+    if (strcmp(named, "mapped") == 0 || (is_cpu && strcmp(named, "export") != 0)) {
+        /* As Wine does for 32-bit programs, which cannot be served anyway. */
+        if (is_enabled(info, "VK_KHR_map_memory2") || is_enabled(info, "VK_EXT_map_memory_placed"))
+            return "the program maps memory in another way";
+        device->method = VULKAN_MAPPED;
+        return is_cpu ? NULL : "its memory is not the host's";
+    }
+    device->method = VULKAN_EXPORT;
+    if (!has_fd_extension(device))
         return "it cannot export memory (VK_KHR_external_memory_fd)";
-    if (device->method == VULKAN_EXPORT && properties->limits.maxMemoryAllocationCount < FEW_ALLOCATIONS)
-        return "it allows too few memory allocations";
-    return NULL;
+    return find_family(device, info) ? NULL : "the program has no queue for graphics";
 }
 
-/* Before the device is created: determines its capabilities and how it can share memory. */
-static void look(struct vulkan_device *device, const VkDeviceCreateInfo *info)
+static void inspect(struct vulkan_device *device, const VkDeviceCreateInfo *info)
 {
     static const char *const methods[] = {"not shared", "shared through mapped memory",
                                           "shared through exported memory"};
@@ -134,16 +135,15 @@ static void look(struct vulkan_device *device, const VkDeviceCreateInfo *info)
                             "requests 1.1 or later");
         return;
     }
-    device->instance->properties(device->physical, &properties);
-    device->instance->memory_properties(device->physical, &device->types);
+    device->instance->GetPhysicalDeviceProperties2(device->physical, &properties);
+    device->instance->GetPhysicalDeviceMemoryProperties(device->physical, &device->types);
     memcpy(device->uuid, id.deviceUUID, sizeof(device->uuid));
-    device->granularity = properties.properties.limits.bufferImageGranularity;
     device->smallest = smallest_image();
-    device->method = wanted_method(&properties.properties);
-    const char *reason = why_not(device, &properties.properties, info);
+    const char *reason = choose_method(device, info, &properties.properties);
     if (reason)
         device->method = VULKAN_NONE;
-    device->exports_buffers = device->method == VULKAN_EXPORT && may_tell_addresses(info) && exports_buffers(device);
+    if (device->method == VULKAN_EXPORT)
+        device->buffer_types = exported_buffer_types(device, info);
     log_write(LOG_INFO, "the Vulkan layer: images of %s are %s%s%s", properties.properties.deviceName,
               methods[device->method], reason ? ": " : "", reason ? reason : "");
 }
@@ -161,12 +161,13 @@ static VkLayerDeviceCreateInfo *link_of(const VkDeviceCreateInfo *info, VkLayerF
 }
 
 /* With the extension that export needs. */
-static VkResult create_with_extension(PFN_vkCreateDevice create, VkPhysicalDevice physical,
-                                      const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator,
-                                      VkDevice *made)
+static VkResult create(const struct vulkan_device *device, PFN_vkCreateDevice create_next,
+                       const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator, VkDevice *made)
 {
-    VkDeviceCreateInfo changed = *info;
     const uint32_t count = info->enabledExtensionCount;
+    VkDeviceCreateInfo changed = *info;
+    if (device->method != VULKAN_EXPORT || is_enabled(info, fd_extension))
+        return create_next(device->physical, info, allocator, made);
     const char **names = malloc((count + 1) * sizeof(*names));
     if (!names)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
@@ -175,68 +176,43 @@ static VkResult create_with_extension(PFN_vkCreateDevice create, VkPhysicalDevic
     names[count] = fd_extension;
     changed.ppEnabledExtensionNames = names;
     changed.enabledExtensionCount = count + 1;
-    const VkResult result = create(physical, &changed, allocator, made);
+    const VkResult result = create_next(device->physical, &changed, allocator, made);
     free(names);
     return result;
 }
 
-/* The layers below remove their links from the chain and do not restore them, so the chain must be restored before a
- * second try. */
-static VkResult create(struct vulkan_device *device, PFN_vkCreateDevice create_next, VkLayerDeviceCreateInfo *link,
-                       const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator, VkDevice *made)
+/* What the layer's own commands need. The loader must be told of objects that it has not seen created. */
+static bool open_copier(struct vulkan_device *device)
 {
-    VkLayerDeviceLink *below = link->u.pLayerInfo;
-    if (device->method == VULKAN_EXPORT && !is_asked_for(info, fd_extension)) {
-        device->adds_export = create_with_extension(create_next, device->physical, info, allocator, made) == VK_SUCCESS;
-        if (device->adds_export)
-            return VK_SUCCESS;
-        link->u.pLayerInfo = below;
-        device->method = VULKAN_NONE;
-        device->exports_buffers = false;
-    }
-    return create_next(device->physical, info, allocator, made);
+    const VkCommandPoolCreateInfo pool = {VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO, NULL,
+                                          VK_COMMAND_POOL_CREATE_TRANSIENT_BIT, device->family};
+    const VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                            .commandBufferCount = 1};
+    device->calls.GetDeviceQueue(device->handle, device->family, 0, &device->queue);
+    if (!device->set_loader_data || device->set_loader_data(device->handle, device->queue) != VK_SUCCESS ||
+        device->calls.CreateFence(device->handle, &fence, NULL, &device->fence) != VK_SUCCESS ||
+        device->calls.CreateCommandPool(device->handle, &pool, NULL, &device->pool) != VK_SUCCESS)
+        return false;
+    commands.commandPool = device->pool;
+    return device->calls.AllocateCommandBuffers(device->handle, &commands, &device->commands) == VK_SUCCESS &&
+           device->set_loader_data(device->handle, device->commands) == VK_SUCCESS;
 }
 
-static PFN_vkVoidFunction find(const struct vulkan_device *device, const char *name, const char *alias)
+static void close_copier(struct vulkan_device *device)
 {
-    PFN_vkVoidFunction found = device->get(device->handle, name);
-    return found || !alias ? found : device->get(device->handle, alias);
+    vulkan_copier_wait(device);
+    if (device->pool)
+        device->calls.DestroyCommandPool(device->handle, device->pool, NULL);
+    if (device->fence)
+        device->calls.DestroyFence(device->handle, device->fence, NULL);
+    device->pool = VK_NULL_HANDLE;
+    device->fence = VK_NULL_HANDLE;
 }
 
-static void load(struct vulkan_device *device)
-{
-#define X(member, type, name, alias) device->calls.member = (type)find(device, name, alias);
-    VULKAN_CALLS(X)
-#undef X
-}
-
-static uint32_t types_of_buffer(const struct vulkan_device *device, const VkBufferCreateInfo *info)
-{
-    VkBuffer buffer = VK_NULL_HANDLE;
-    VkMemoryRequirements needs;
-    if (device->calls.create_buffer(device->handle, info, NULL, &buffer) != VK_SUCCESS)
-        return 0;
-    device->calls.buffer_needs(device->handle, buffer, &needs);
-    device->calls.destroy_buffer(device->handle, buffer, NULL);
-    return needs.memoryTypeBits;
-}
-
-/* Whether buffers that may be bound to exportable memory are declared as such, as Vulkan requires. NVIDIA's driver does
- * not need the declaration, and with it does not allow host-visible memory for them. */
-static bool marks_buffers(const struct vulkan_device *device)
-{
-    const VkExternalMemoryBufferCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, NULL,
-                                                       VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                               .size = 65536,
-                               .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
-    const uint32_t plain = types_of_buffer(device, &info);
-    info.pNext = &external;
-    return plain == types_of_buffer(device, &info);
-}
-
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
-                                                    const VkAllocationCallbacks *allocator, VkDevice *made)
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_CreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
+                                                   const VkAllocationCallbacks *allocator, VkDevice *made)
 {
     VkLayerDeviceCreateInfo *link = link_of(info, VK_LAYER_LINK_INFO), *data = link_of(info, VK_LOADER_DATA_CALLBACK);
     const struct vulkan_instance *instance = vulkan_instance_of(physical);
@@ -247,30 +223,38 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_device(VkPhysicalDevice physical, c
     device->get = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
     device->instance = instance;
     device->physical = physical;
+    device->queue_lock = (os_mutex)OS_MUTEX_INIT;
     device->set_loader_data = data ? data->u.pfnSetDeviceLoaderData : NULL;
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-    look(device, info);
+    inspect(device, info);
     const PFN_vkCreateDevice create_next = (PFN_vkCreateDevice)get_instance(instance->handle, "vkCreateDevice");
     const VkResult result =
-        create_next ? create(device, create_next, link, info, allocator, made) : VK_ERROR_INITIALIZATION_FAILED;
+        create_next ? create(device, create_next, info, allocator, made) : VK_ERROR_INITIALIZATION_FAILED;
     if (result != VK_SUCCESS) {
         free(device);
         return result;
     }
     device->handle = *made;
-    load(device);
-    device->marks_buffers = device->exports_buffers && marks_buffers(device);
+#define X(name)                                                                 \
+    device->calls.name = (PFN_vk##name)device->get(device->handle, "vk" #name); \
+    if (!device->calls.name)                                                    \
+        device->calls.name = (PFN_vk##name)device->get(device->handle, "vk" #name "KHR");
+    VULKAN_CALLS(X)
+#undef X
+    if (device->method == VULKAN_EXPORT && !open_copier(device)) {
+        log_write(LOG_WARN, "the Vulkan layer: no memory for its commands: nothing is shared");
+        close_copier(device);
+        device->method = VULKAN_NONE;
+    }
     vulkan_device_add(device);
     return VK_SUCCESS;
 }
 
-VKAPI_ATTR void VKAPI_CALL vulkan_destroy_device(VkDevice handle, const VkAllocationCallbacks *allocator)
+VKAPI_ATTR void VKAPI_CALL vulkan_DestroyDevice(VkDevice handle, const VkAllocationCallbacks *allocator)
 {
-    struct vulkan_device *device = handle ? vulkan_device_of(handle) : NULL;
-    if (!device)
-        return;
-    const PFN_vkDestroyDevice destroy = device->calls.destroy_device;
-    vulkan_copy_close(device);
+    struct vulkan_device *device = vulkan_device_of(handle);
+    const PFN_vkDestroyDevice destroy = device->calls.DestroyDevice;
+    close_copier(device);
     vulkan_device_remove(device);
     free(device);
     destroy(handle, allocator);

@@ -1,170 +1,250 @@
-/* Images: created as planned and recorded, with the memory to which they are bound. */
+/* Images: which may be shared, how they are created, and where they are bound. */
 #include "vulkan_layer/layer.h"
 
 #include <stdlib.h>
 
+/* ---- formats ---- */
+
+enum {
+    A8_UNORM = 1000470000 + 1,  /* VK_FORMAT_A8_UNORM_KHR, newer than Debian 12's headers */
+    HOST_TRANSFER = 0x00400000, /* VK_IMAGE_USAGE_HOST_TRANSFER_BIT, likewise */
+};
+
+/* The Vulkan formats of the Direct3D formats that can be shared: 1, 2 or 4 channels of 8, 16 or 32 bits, and video. */
+/* clang-format off */
+static const struct format {
+    VkFormat first, last;
+    uint32_t bytes;     /* of a texel of the first plane */
+    VkFormat planes[2]; /* the formats of its planes, if it has planes */
+} formats[] = {
+    {VK_FORMAT_R8_UNORM,            VK_FORMAT_R8_SRGB,              1,  {0}},
+    {VK_FORMAT_R8G8_UNORM,          VK_FORMAT_R8G8_SRGB,            2,  {0}},
+    {VK_FORMAT_R8G8B8A8_UNORM,      VK_FORMAT_A8B8G8R8_SRGB_PACK32, 4,  {0}},
+    {VK_FORMAT_R16_UNORM,           VK_FORMAT_R16_SFLOAT,           2,  {0}},
+    {VK_FORMAT_R16G16_UNORM,        VK_FORMAT_R16G16_SFLOAT,        4,  {0}},
+    {VK_FORMAT_R16G16B16A16_UNORM,  VK_FORMAT_R16G16B16A16_SFLOAT,  8,  {0}},
+    {VK_FORMAT_R32_UINT,            VK_FORMAT_R32_SFLOAT,           4,  {0}},
+    {VK_FORMAT_R32G32_UINT,         VK_FORMAT_R32G32_SFLOAT,        8,  {0}},
+    {VK_FORMAT_R32G32B32A32_UINT,   VK_FORMAT_R32G32B32A32_SFLOAT,  16, {0}},
+    {(VkFormat)A8_UNORM,            (VkFormat)A8_UNORM,             1,  {0}},
+    {VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, 1,
+     {VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM}},
+    {VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16, VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16, 2,
+     {VK_FORMAT_R16_UNORM, VK_FORMAT_R16G16_UNORM}},
+    {VK_FORMAT_G16_B16R16_2PLANE_420_UNORM, VK_FORMAT_G16_B16R16_2PLANE_420_UNORM, 2,
+     {VK_FORMAT_R16_UNORM, VK_FORMAT_R16G16_UNORM}},
+};
+/* clang-format on */
+
+static const struct format *find_format(VkFormat format)
+{
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (format >= formats[i].first && format <= formats[i].last)
+            return &formats[i];
+    return NULL;
+}
+
+VkFormat vulkan_subresource(const VkImageCreateInfo *info, uint64_t aspect, uint64_t level, uint64_t layer)
+{
+    const struct format *format = find_format(info->format);
+    if (level >= info->mipLevels || layer >= info->arrayLayers)
+        return VK_FORMAT_UNDEFINED;
+    if (!format->planes[0])
+        return aspect == VK_IMAGE_ASPECT_COLOR_BIT ? info->format : VK_FORMAT_UNDEFINED;
+    return aspect == VK_IMAGE_ASPECT_PLANE_0_BIT   ? format->planes[0]
+           : aspect == VK_IMAGE_ASPECT_PLANE_1_BIT ? format->planes[1]
+                                                   : VK_FORMAT_UNDEFINED;
+}
+
+/* ---- which images may be shared ---- */
+
+/* Any other flag, usage or structure may mean that the image has a purpose that sharing would break. */
+static bool may_be_shared(const VkImageCreateInfo *info)
+{
+    const VkImageCreateFlags flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
+                                     VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT |
+                                     VK_IMAGE_CREATE_2D_VIEW_COMPATIBLE_BIT_EXT;
+    const VkImageUsageFlags usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+                                    VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT |
+                                    VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT |
+                                    VK_IMAGE_USAGE_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT | HOST_TRANSFER;
+    const VkBaseInStructure *chain = info->pNext;
+    while (chain && chain->sType == VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO)
+        chain = chain->pNext;
+    return (info->imageType == VK_IMAGE_TYPE_2D || info->imageType == VK_IMAGE_TYPE_3D) &&
+           (info->tiling == VK_IMAGE_TILING_OPTIMAL || info->tiling == VK_IMAGE_TILING_LINEAR) &&
+           info->samples == VK_SAMPLE_COUNT_1_BIT && find_format(info->format) && !(info->flags & ~flags) &&
+           !(info->usage & ~usage) && !chain;
+}
+
+/* Whether an image is worth exporting. Exportable memory is dedicated to the image, and allocating it takes a hundred
+ * microseconds or more, so the image must be large enough. Linear images are for the host. Images with several levels
+ * that are only sampled are textures of models or sprites: there may be thousands, and they are not shared. */
+static bool worth_export(const struct vulkan_device *device, const VkImageCreateInfo *info)
+{
+    const VkImageUsageFlags drawn = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
+    const uint64_t bytes = (uint64_t)info->extent.width * info->extent.height * info->extent.depth * info->arrayLayers *
+                           find_format(info->format)->bytes;
+    return (info->mipLevels == 1 || (info->usage & drawn)) && info->tiling == VK_IMAGE_TILING_OPTIMAL &&
+           info->initialLayout == VK_IMAGE_LAYOUT_UNDEFINED && bytes >= device->smallest;
+}
+
+/* Whether a linear image can replace the requested one: its format must support the same features. */
+static bool as_good_linear(const struct vulkan_device *device, VkFormat format)
+{
+    VkFormatProperties can;
+    device->instance->GetPhysicalDeviceFormatProperties(device->physical, format, &can);
+    return (can.optimalTilingFeatures & ~can.linearTilingFeatures) == 0;
+}
+
+/* Whether the driver supports exactly this image, exportable if `external` is not NULL. */
+static bool is_supported(const struct vulkan_device *device, const VkImageCreateInfo *info,
+                         const VkPhysicalDeviceExternalImageFormatInfo *external)
+{
+    const VkPhysicalDeviceImageFormatInfo2 question = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+                                                       external,
+                                                       info->format,
+                                                       info->imageType,
+                                                       info->tiling,
+                                                       info->usage,
+                                                       info->flags};
+    VkExternalImageFormatProperties exported = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
+    VkImageFormatProperties2 found = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2,
+                                      .pNext = external ? &exported : NULL};
+    const VkImageFormatProperties *most = &found.imageFormatProperties;
+    return device->instance->GetPhysicalDeviceImageFormatProperties2(device->physical, &question, &found) ==
+               VK_SUCCESS &&
+           info->extent.width <= most->maxExtent.width && info->extent.height <= most->maxExtent.height &&
+           info->extent.depth <= most->maxExtent.depth && info->mipLevels <= most->maxMipLevels &&
+           info->arrayLayers <= most->maxArrayLayers &&
+           (!external ||
+            (exported.externalMemoryProperties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT));
+}
+
+bool vulkan_plan_image(const struct vulkan_device *device, const VkImageCreateInfo *wanted, bool own,
+                       struct vulkan_plan *plan)
+{
+    const VkPhysicalDeviceExternalImageFormatInfo external = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, NULL,
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    plan->info = *wanted;
+    if (!may_be_shared(wanted))
+        return false;
+    if (device->method == VULKAN_MAPPED) {
+        plan->info.tiling = VK_IMAGE_TILING_LINEAR;
+        return as_good_linear(device, wanted->format) && is_supported(device, &plan->info, NULL);
+    }
+    plan->external = (VkExternalMemoryImageCreateInfo){VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+                                                       wanted->pNext, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    plan->info.pNext = &plan->external;
+    return (own || worth_export(device, wanted)) && is_supported(device, wanted, &external);
+}
+
+/* ---- their life ---- */
+
 VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan,
                            const VkAllocationCallbacks *allocator, VkImage *made)
 {
-    static uint64_t last_serial; /* guarded by the lock */
     struct vulkan_image_record *image = calloc(1, sizeof(*image));
     const VkResult result =
-        image ? device->calls.create_image(device->handle, &plan->info, allocator, made) : VK_ERROR_OUT_OF_HOST_MEMORY;
+        image ? device->calls.CreateImage(device->handle, &plan->info, allocator, made) : VK_ERROR_OUT_OF_HOST_MEMORY;
     if (result != VK_SUCCESS) {
         free(image);
         return result;
     }
-    image->record = (struct vulkan_record){VULKAN_IMAGE, device, VULKAN_NUMBER(*made), NULL};
-    image->method = plan->method;
-    image->planes = plan->planes;
+    image->bound.record = (struct vulkan_record){VULKAN_IMAGE, device, VULKAN_NUMBER(*made), NULL};
     image->info = plan->info;
     image->info.pNext = NULL;
     image->info.pQueueFamilyIndices = NULL;
     os_lock(&vulkan_lock);
-    image->serial = ++last_serial;
-    vulkan_record_add_locked(&image->record);
+    vulkan_record_add_locked(&image->bound.record);
     os_unlock(&vulkan_lock);
     return VK_SUCCESS;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_create_image(VkDevice handle, const VkImageCreateInfo *info,
-                                                   const VkAllocationCallbacks *allocator, VkImage *made)
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_CreateImage(VkDevice handle, const VkImageCreateInfo *info,
+                                                  const VkAllocationCallbacks *allocator, VkImage *made)
 {
     struct vulkan_device *device = vulkan_device_of(handle);
     struct vulkan_plan plan;
-    vulkan_plan_image(device, info, &plan);
-    if (plan.method && vulkan_make_image(device, &plan, allocator, made) == VK_SUCCESS)
+    if (vulkan_plan_image(device, info, false, &plan) &&
+        vulkan_make_image(device, &plan, allocator, made) == VK_SUCCESS)
         return VK_SUCCESS;
-    return device->calls.create_image(handle, info, allocator, made);
+    return device->calls.CreateImage(handle, info, allocator, made);
 }
 
-VKAPI_ATTR void VKAPI_CALL vulkan_destroy_image(VkDevice handle, VkImage destroyed,
-                                                const VkAllocationCallbacks *allocator)
+VKAPI_ATTR void VKAPI_CALL vulkan_DestroyImage(VkDevice handle, VkImage destroyed,
+                                               const VkAllocationCallbacks *allocator)
 {
     struct vulkan_device *device = vulkan_device_of(handle);
     os_lock(&vulkan_lock);
-    struct vulkan_image_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(destroyed), NULL);
+    struct vulkan_image_record *image = vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(destroyed));
     if (image)
-        vulkan_record_remove_locked(&image->record);
+        vulkan_record_remove_locked(&image->bound.record);
     os_unlock(&vulkan_lock);
     if (image)
         vulkan_copier_quiet(device, image->used);
     free(image);
-    device->calls.destroy_image(handle, destroyed, allocator);
+    device->calls.DestroyImage(handle, destroyed, allocator);
 }
 
-/* ---- what memory it needs ---- */
-
-static enum vulkan_method method_of(const struct vulkan_device *device, VkImage handle)
+/* The transport imports the memory of an exported image, so the image should be alone there. */
+static void prefer_dedicated(VkMemoryRequirements2 *needs)
 {
+    VkMemoryDedicatedRequirements *dedicated =
+        (void *)(uintptr_t)vulkan_chained(needs->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS);
+    if (dedicated)
+        dedicated->prefersDedicatedAllocation = VK_TRUE;
+}
+
+VKAPI_ATTR void VKAPI_CALL vulkan_GetImageMemoryRequirements2(VkDevice handle,
+                                                              const VkImageMemoryRequirementsInfo2 *info,
+                                                              VkMemoryRequirements2 *needs)
+{
+    const struct vulkan_device *device = vulkan_device_of(handle);
+    device->calls.GetImageMemoryRequirements2(handle, info, needs);
     os_lock(&vulkan_lock);
-    const struct vulkan_image_record *image =
-        vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(handle), NULL);
-    const enum vulkan_method method = image ? image->method : VULKAN_NONE;
+    const bool exported = device->method == VULKAN_EXPORT &&
+                          vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(info->image)) != NULL;
     os_unlock(&vulkan_lock);
-    return method;
+    if (exported)
+        prefer_dedicated(needs);
 }
 
-/* Whether the memory requirements that the driver reports may have to be changed. Usually they are not, and then the
- * image need not be looked up. */
-static bool may_change(const struct vulkan_device *device, const VkMemoryRequirements *needs)
-{
-    return device->method == VULKAN_MAPPED &&
-           (needs->alignment < device->granularity || needs->size % device->granularity);
-}
-
-/* Where it matters, the program keeps linear images apart from others; but it does not know that this image is
- * linear. */
-static void keep_apart(const struct vulkan_device *device, enum vulkan_method method, VkMemoryRequirements *needs)
-{
-    if (method != VULKAN_MAPPED)
-        return;
-    if (needs->alignment < device->granularity)
-        needs->alignment = device->granularity;
-    needs->size = (needs->size + device->granularity - 1) / device->granularity * device->granularity;
-}
-
-/* An exported image should have dedicated memory, because the transport imports it. A driver may even require dedicated
- * memory for an exportable image (RADV). That requirement is hidden, because the program did not request export and may
- * have placed all its images in larger allocations. */
-static void want_alone(enum vulkan_method method, VkMemoryRequirements2 *needs)
-{
-    if (method != VULKAN_EXPORT)
-        return;
-    for (VkBaseOutStructure *each = needs->pNext; each; each = each->pNext) {
-        if (each->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS) {
-            VkMemoryDedicatedRequirements *dedicated = (void *)each;
-            dedicated->prefersDedicatedAllocation = VK_TRUE;
-            dedicated->requiresDedicatedAllocation = VK_FALSE;
-        }
-    }
-}
-
-VKAPI_ATTR void VKAPI_CALL vulkan_image_needs(VkDevice handle, VkImage image, VkMemoryRequirements *needs)
+/* The requirements of an image that does not exist yet are those of the image that would be created. */
+VKAPI_ATTR void VKAPI_CALL vulkan_GetDeviceImageMemoryRequirements(VkDevice handle,
+                                                                   const VkDeviceImageMemoryRequirements *info,
+                                                                   VkMemoryRequirements2 *needs)
 {
     const struct vulkan_device *device = vulkan_device_of(handle);
-    device->calls.image_needs(handle, image, needs);
-    if (may_change(device, needs))
-        keep_apart(device, method_of(device, image), needs);
-}
-
-VKAPI_ATTR void VKAPI_CALL vulkan_image_needs2(VkDevice handle, const VkImageMemoryRequirementsInfo2 *info,
-                                               VkMemoryRequirements2 *needs)
-{
-    const struct vulkan_device *device = vulkan_device_of(handle);
-    device->calls.image_needs2(handle, info, needs);
-    if (device->method != VULKAN_EXPORT && !may_change(device, &needs->memoryRequirements))
-        return;
-    const enum vulkan_method method = method_of(device, info->image);
-    keep_apart(device, method, &needs->memoryRequirements);
-    want_alone(method, needs);
-}
-
-VKAPI_ATTR void VKAPI_CALL vulkan_future_image_needs(VkDevice handle, const VkDeviceImageMemoryRequirements *info,
-                                                     VkMemoryRequirements2 *needs)
-{
-    struct vulkan_device *device = vulkan_device_of(handle);
     struct vulkan_plan plan;
     VkDeviceImageMemoryRequirements changed = *info;
-    vulkan_plan_image(device, info->pCreateInfo, &plan);
-    if (plan.method)
+    const bool planned = vulkan_plan_image(device, info->pCreateInfo, false, &plan);
+    if (planned)
         changed.pCreateInfo = &plan.info;
-    device->calls.future_image_needs(handle, &changed, needs);
-    keep_apart(device, plan.method, &needs->memoryRequirements);
-    want_alone(plan.method, needs);
+    device->calls.GetDeviceImageMemoryRequirements(handle, &changed, needs);
+    if (planned && device->method == VULKAN_EXPORT)
+        prefer_dedicated(needs);
 }
 
-/* Only a program that requested a linear image uses its layout. The query is changed like the image, so that both
- * agree. */
-VKAPI_ATTR void VKAPI_CALL vulkan_future_layout(VkDevice handle, const VkDeviceImageSubresourceInfoKHR *info,
-                                                VkSubresourceLayout2KHR *layout)
-{
-    struct vulkan_device *device = vulkan_device_of(handle);
-    struct vulkan_plan plan;
-    VkDeviceImageSubresourceInfoKHR changed = *info;
-    vulkan_plan_image(device, info->pCreateInfo, &plan);
-    if (plan.method)
-        changed.pCreateInfo = &plan.info;
-    device->calls.future_layout(handle, &changed, layout);
-}
-
-/* ---- its memory ---- */
-
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image(VkDevice handle, VkImage image, VkDeviceMemory memory,
-                                                 VkDeviceSize offset)
+VKAPI_ATTR VkResult VKAPI_CALL vulkan_BindImageMemory(VkDevice handle, VkImage image, VkDeviceMemory memory,
+                                                      VkDeviceSize offset)
 {
     const struct vulkan_device *device = vulkan_device_of(handle);
-    const VkResult result = device->calls.bind_image(handle, image, memory, offset);
+    const VkResult result = device->calls.BindImageMemory(handle, image, memory, offset);
     if (result == VK_SUCCESS)
         vulkan_note_place(VULKAN_IMAGE, device, VULKAN_NUMBER(image), memory, offset);
     return result;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL vulkan_bind_image2(VkDevice handle, uint32_t count, const VkBindImageMemoryInfo *infos)
+bool vulkan_look_up_image(uint64_t handle, struct vulkan_image_record *image, char *why)
 {
-    const struct vulkan_device *device = vulkan_device_of(handle);
-    const VkResult result = device->calls.bind_image2(handle, count, infos);
-    for (uint32_t i = 0; i < count && result == VK_SUCCESS; i++)
-        vulkan_note_place(VULKAN_IMAGE, device, VULKAN_NUMBER(infos[i].image), infos[i].memory, infos[i].memoryOffset);
-    return result;
+    os_lock(&vulkan_lock);
+    const struct vulkan_image_record *found = vulkan_record_find_locked(VULKAN_IMAGE, NULL, handle);
+    if (found)
+        *image = *found;
+    os_unlock(&vulkan_lock);
+    return found ||
+           vulkan_refuse(why,
+                         "unknown to the Vulkan layer: too small, not a sharable kind, or created without the layer");
 }

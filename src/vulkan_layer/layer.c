@@ -20,27 +20,10 @@ static VkLayerInstanceCreateInfo *link_of(const VkInstanceCreateInfo *info)
     return NULL;
 }
 
-static void load(struct vulkan_instance *instance, const VkApplicationInfo *application)
-{
-#define LOAD(member, type, name) instance->member = (type)instance->get(instance->handle, name)
-    LOAD(destroy, PFN_vkDestroyInstance, "vkDestroyInstance");
-    LOAD(extensions, PFN_vkEnumerateDeviceExtensionProperties, "vkEnumerateDeviceExtensionProperties");
-    LOAD(properties, PFN_vkGetPhysicalDeviceProperties2, "vkGetPhysicalDeviceProperties2");
-    LOAD(memory_properties, PFN_vkGetPhysicalDeviceMemoryProperties, "vkGetPhysicalDeviceMemoryProperties");
-    LOAD(queue_families, PFN_vkGetPhysicalDeviceQueueFamilyProperties, "vkGetPhysicalDeviceQueueFamilyProperties");
-    LOAD(format_properties, PFN_vkGetPhysicalDeviceFormatProperties, "vkGetPhysicalDeviceFormatProperties");
-    LOAD(image_properties, PFN_vkGetPhysicalDeviceImageFormatProperties2, "vkGetPhysicalDeviceImageFormatProperties2");
-    LOAD(buffer_properties, PFN_vkGetPhysicalDeviceExternalBufferProperties,
-         "vkGetPhysicalDeviceExternalBufferProperties");
-#undef LOAD
-    instance->usable = application && application->apiVersion >= VK_API_VERSION_1_1 && instance->extensions &&
-                       instance->properties && instance->memory_properties && instance->queue_families &&
-                       instance->format_properties && instance->image_properties && instance->buffer_properties;
-}
-
 static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
                                                       const VkAllocationCallbacks *allocator, VkInstance *made)
 {
+    const VkApplicationInfo *application = info->pApplicationInfo;
     VkLayerInstanceCreateInfo *link = link_of(info);
     struct vulkan_instance *instance = link ? calloc(1, sizeof(*instance)) : NULL;
     if (!instance)
@@ -55,17 +38,20 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo
         return result;
     }
     instance->handle = *made;
-    load(instance, info->pApplicationInfo);
+    instance->usable = application && application->apiVersion >= VK_API_VERSION_1_1;
+#define X(name)                                                                 \
+    instance->name = (PFN_vk##name)instance->get(instance->handle, "vk" #name); \
+    instance->usable = instance->usable && instance->name;
+    VULKAN_INSTANCE_CALLS(X)
+#undef X
     vulkan_instance_add(instance);
     return VK_SUCCESS;
 }
 
 static VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance handle, const VkAllocationCallbacks *allocator)
 {
-    struct vulkan_instance *instance = handle ? vulkan_instance_of(handle) : NULL;
-    if (!instance)
-        return;
-    const PFN_vkDestroyInstance destroy = instance->destroy;
+    struct vulkan_instance *instance = vulkan_instance_of(handle);
+    const PFN_vkDestroyInstance destroy = instance->DestroyInstance;
     vulkan_instance_remove(instance);
     free(instance);
     destroy(handle, allocator);
@@ -85,66 +71,53 @@ struct entry {
 
 static const struct entry instance_entries[] = {
     ENTRY("vkGetInstanceProcAddr", get_instance_function),
+    ENTRY("vkGetDeviceProcAddr", get_device_function),
     ENTRY("vkCreateInstance", create_instance),
     ENTRY("vkDestroyInstance", destroy_instance),
-    ENTRY("vkCreateDevice", vulkan_create_device),
+    ENTRY("vkCreateDevice", vulkan_CreateDevice),
+    {NULL, NULL},
 };
 
 /* Functions for every device. */
 static const struct entry device_entries[] = {
     ENTRY("vkGetDeviceProcAddr", get_device_function),
-    ENTRY("vkDestroyDevice", vulkan_destroy_device),
+    ENTRY("vkDestroyDevice", vulkan_DestroyDevice),
+    {NULL, NULL},
 };
 
-/* Functions for devices that share. The fourth parameter is the function's second name, or NULL. */
+/* Functions for devices that share, and the names that some of them had in an extension. */
 static const struct entry shared_entries[] = {
-#define X(member, type, name, alias) ENTRY(name, vulkan_##member), ENTRY(alias, vulkan_##member),
+#define X(name) ENTRY("vk" #name, vulkan_##name), ENTRY("vk" #name "KHR", vulkan_##name),
     VULKAN_OURS(X)
 #undef X
+        {NULL, NULL},
 };
 
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-
-static PFN_vkVoidFunction look_up(const struct entry *entries, size_t count, const char *name)
+static PFN_vkVoidFunction look_up(const struct entry *entries, const char *name)
 {
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].name && strcmp(entries[i].name, name) == 0)
-            return entries[i].function;
-    return NULL;
+    while (entries->name && strcmp(entries->name, name) != 0)
+        entries++;
+    return entries->function;
 }
 
-/* Whether the function belongs to an extension that cld3d enabled and the program did not request. */
-static bool is_hidden(const struct vulkan_device *device, const char *name)
-{
-    return device->adds_export &&
-           (strcmp(name, "vkGetMemoryFdKHR") == 0 || strcmp(name, "vkGetMemoryFdPropertiesKHR") == 0);
-}
-
-/* If the device lacks a function, cld3d does not provide it either. */
+/* If the device lacks a function, the layer does not provide it either. */
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_function(VkDevice handle, const char *name)
 {
     const struct vulkan_device *device = vulkan_device_of(handle);
-    PFN_vkVoidFunction ours = look_up(device_entries, COUNT(device_entries), name);
-    if (!device || ours)
+    const PFN_vkVoidFunction ours = look_up(device_entries, name);
+    if (ours)
         return ours;
-    const PFN_vkVoidFunction below = is_hidden(device, name) ? NULL : device->get(handle, name);
-    if (below && device->method != VULKAN_NONE)
-        ours = look_up(shared_entries, COUNT(shared_entries), name);
-    return ours ? ours : below;
+    const PFN_vkVoidFunction below = device->get(handle, name);
+    const PFN_vkVoidFunction shared = below && device->method != VULKAN_NONE ? look_up(shared_entries, name) : NULL;
+    return shared ? shared : below;
 }
 
-/* cld3d's functions for devices serve all devices, including those that share nothing. */
+/* The loader gets functions of devices through vkGetDeviceProcAddr. */
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_function(VkInstance handle, const char *name)
 {
-    PFN_vkVoidFunction ours = look_up(instance_entries, COUNT(instance_entries), name);
+    const PFN_vkVoidFunction ours = look_up(instance_entries, name);
     const struct vulkan_instance *instance = ours || !handle ? NULL : vulkan_instance_of(handle);
-    if (!instance)
-        return ours;
-    ours = look_up(device_entries, COUNT(device_entries), name);
-    const PFN_vkVoidFunction below = ours ? NULL : instance->get(handle, name);
-    if (below)
-        ours = look_up(shared_entries, COUNT(shared_entries), name);
-    return ours ? ours : below;
+    return instance ? instance->get(handle, name) : ours;
 }
 
 /* ---- the entry ---- */

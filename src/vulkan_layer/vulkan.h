@@ -25,7 +25,7 @@ struct vulkan_memory {
     uint64_t memory;
     uint64_t memory_size; /* bytes of the whole memory: what an import has to name */
     uint64_t offset;      /* where the resource begins in it, in bytes; of a buffer: where its address lies */
-    uint64_t size;        /* bytes of the resource from there on */
+    uint64_t size;        /* bytes of the resource; of a buffer, those that were asked for */
     /* where the host sees the resource's first byte, coherently, or 0; valid for as long as the memory */
     uint64_t mapped;
     uint32_t exportable; /* 1: `export` gives a file descriptor */
@@ -50,7 +50,8 @@ struct vulkan_place {
 struct vulkan_move {
     uint64_t copy;   /* the copy's identifier; for `pass`, the image's handle */
     uint32_t layout; /* the VkImageLayout that the image has in Direct3D */
-    uint32_t family; /* of the queue that Direct3D submits to; VULKAN_ANY_FAMILY: of the first graphics queue */
+    uint32_t family; /* of the queue that Direct3D submits to, which must be the program's first one with graphics;
+                      * VULKAN_ANY_FAMILY: is that queue */
 };
 
 /* The functions. Each returns 1, or 0 and the reason: VULKAN_WHY bytes at `why`, which may be NULL. An invalid

@@ -365,20 +365,6 @@ static IDirect3DSurface9 *make_surface(const struct dx9_surface *s)
     return SUCCEEDED(made) ? surface : NULL;
 }
 
-bool dx9_takes_any_handle(const struct dx9 *dx9)
-{
-    HANDLE handles[] = {NULL, (HANDLE)0xDEADBEEC};
-    bool taken = true;
-    for (int i = 0; i < 2 && taken; i++) {
-        IDirect3DTexture9 *texture = NULL;
-        taken = SUCCEEDED(IDirect3DDevice9_CreateTexture(dx9->device, 64, 64, 1, 0, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT,
-                                                         &texture, &handles[i])) &&
-                handles[i];
-        rig_release(texture);
-    }
-    return taken;
-}
-
 bool dx9_make(struct dx9_surface *s, const struct dx9 *dx9, const struct dx9_format *format, enum dx9_kind kind,
               UINT width, UINT height)
 {

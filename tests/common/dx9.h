@@ -143,8 +143,6 @@ bool dx9_share(struct dx9_surface *s, cl_mem_flags flags);
 bool dx9_open_surface(struct dx9_surface *s, const struct dx9 *dx9, const struct dx9_format *format, enum dx9_kind kind,
                       UINT width, UINT height);
 void dx9_close_surface(struct dx9_surface *s);
-/* Whether Direct3D gives shared handles and takes any value for one, as DXVK does where Vulkan has no extension for it. */
-bool dx9_takes_any_handle(const struct dx9 *dx9);
 
 /* The object of one plane, with shared_handle NULL. */
 cl_mem dx9_create(const struct dx9 *dx9, cl_context context, cl_mem_flags flags, IDirect3DSurface9 *surface,

@@ -579,18 +579,6 @@ cl_uint rig_event_type(cl_event event)
     return type;
 }
 
-cl_version rig_extension_version(const struct rig *rig, const char *name)
-{
-    static cl_name_version list[256];
-    size_t size = 0;
-    if (clGetDeviceInfo(rig->cl_device, CL_DEVICE_EXTENSIONS_WITH_VERSION, sizeof(list), list, &size) != CL_SUCCESS)
-        return 0;
-    for (size_t i = 0; i < size / sizeof(list[0]); i++)
-        if (strcmp(list[i].name, name) == 0)
-            return list[i].version;
-    return 0;
-}
-
 bool rig_has_format(const struct rig *rig, cl_image_format format, cl_mem_object_type type)
 {
     const cl_image_desc desc = {

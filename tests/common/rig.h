@@ -137,9 +137,6 @@ cl_uint rig_event_type(cl_event event);
 /* Whether the OpenCL device makes 2D (or 3D) images of a format. */
 bool rig_has_format(const struct rig *rig, cl_image_format format, cl_mem_object_type type);
 
-/* The version of an extension that the OpenCL device reports, or 0. */
-cl_version rig_extension_version(const struct rig *rig, const char *name);
-
 #ifdef _WIN32
 static inline void pause_ms(unsigned milliseconds)
 {

@@ -109,12 +109,6 @@ static HRESULT STDMETHODCALLTYPE context_GetData(ID3D11DeviceContext *iface, ID3
     return hr;
 }
 
-static D3D11_DEVICE_CONTEXT_TYPE STDMETHODCALLTYPE context_GetType(ID3D11DeviceContext *iface)
-{
-    fake_touch(fake_object_of(iface), FAKE_ID3D11DeviceContext_GetType);
-    return D3D11_DEVICE_CONTEXT_IMMEDIATE;
-}
-
 static const ID3D11DeviceContextVtbl context_vtbl = {
     FAKE_STUBS_ID3D11DeviceContext,
     .Map = context_Map,
@@ -128,7 +122,6 @@ static const ID3D11DeviceContextVtbl context_vtbl = {
     .Begin = context_Begin,
     .End = context_End,
     .GetData = context_GetData,
-    .GetType = context_GetType,
 };
 
 static const struct fake_iid context_ifaces[] = {

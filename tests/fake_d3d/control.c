@@ -21,7 +21,7 @@ struct counter {
 };
 
 static struct counter counters[FAKE_METHOD_COUNT];
-static atomic_uint stub_calls, last_stub, violations;
+static atomic_uint violations;
 
 /* The fault that strikes a call of any method, by its number. */
 static struct {
@@ -35,21 +35,11 @@ static _Thread_local bool own_calls;
 static atomic_uint delay, slow_calls, moves;
 static atomic_int stays;
 enum { STAYS_UNKNOWN, STAYS, MOVES };
-static atomic_bool held, tight_pitch, odd_planes, moves_volumes, odd_slices, back_buffers, creator_asks, low_copies;
-static atomic_bool check_single_threaded = true;
+static atomic_bool held, tight_pitch, odd_planes, moves_volumes, odd_slices, back_buffers, creator_asks;
 
 /* Guards the text of the last violation. */
 static pthread_mutex_t text_lock = PTHREAD_MUTEX_INITIALIZER;
 static char text[256];
-
-#define MAX_SUPPORT 32
-/* Guards the table of overridden format support. */
-static pthread_mutex_t support_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct {
-    DXGI_FORMAT format;
-    UINT support;
-} supports[MAX_SUPPORT];
-static unsigned support_count;
 
 const char *fake_method_name(enum fake_method method)
 {
@@ -132,8 +122,7 @@ HRESULT fake_count(enum fake_method method)
 
 void fake_missing(enum fake_method method)
 {
-    atomic_fetch_add_explicit(&stub_calls, 1, memory_order_relaxed);
-    atomic_store_explicit(&last_stub, method + 1, memory_order_relaxed);
+    fake_violation("%s is not in the fake", fake_method_name(method));
 }
 
 HRESULT fake_stub(enum fake_method method)
@@ -184,18 +173,6 @@ unsigned fake_d3d_calls(const char *method)
         if (name_fits(names[i], method))
             calls += atomic_load(&counters[i].calls);
     return calls;
-}
-
-unsigned fake_d3d_stub_calls(void)
-{
-    return atomic_load(&stub_calls);
-}
-
-const char *fake_d3d_last_stub(void)
-{
-    unsigned number = atomic_load(&last_stub);
-
-    return number ? names[number - 1] : "";
 }
 
 unsigned fake_d3d_violations(void)
@@ -286,11 +263,9 @@ unsigned fake_knob_slow_calls(void)
     {                                                               \
         return atomic_load_explicit(&(name), memory_order_relaxed); \
     }
-KNOB(check_single_threaded)
 KNOB(back_buffers)
 KNOB(odd_planes)
 KNOB(creator_asks)
-KNOB(low_copies)
 KNOB(moves_volumes)
 KNOB(odd_slices)
 KNOB(tight_pitch)
@@ -322,40 +297,6 @@ unsigned fake_knob_moves(void)
     return atomic_load_explicit(&moves, memory_order_relaxed);
 }
 
-void fake_d3d_format_support(DXGI_FORMAT format, UINT support)
-{
-    unsigned i;
-
-    pthread_mutex_lock(&support_lock);
-    for (i = 0; i < support_count && supports[i].format != format; i++)
-        continue;
-    if (support == FAKE_D3D_SUPPORT_DEFAULT) {
-        if (i < support_count)
-            supports[i] = supports[--support_count];
-    } else if (i < MAX_SUPPORT) {
-        supports[i].format = format;
-        supports[i].support = support;
-        if (i == support_count)
-            support_count++;
-    }
-    pthread_mutex_unlock(&support_lock);
-}
-
-bool fake_knob_format_support(DXGI_FORMAT format, UINT *support)
-{
-    unsigned i;
-    bool found;
-
-    pthread_mutex_lock(&support_lock);
-    for (i = 0; i < support_count && supports[i].format != format; i++)
-        continue;
-    found = i < support_count;
-    if (found)
-        *support = supports[i].support;
-    pthread_mutex_unlock(&support_lock);
-    return found;
-}
-
 void fake_d3d_reset(void)
 {
     unsigned i;
@@ -364,8 +305,6 @@ void fake_d3d_reset(void)
         atomic_store(&counters[i].calls, 0);
         atomic_store(&counters[i].fail_in, 0);
     }
-    atomic_store(&stub_calls, 0);
-    atomic_store(&last_stub, 0);
     fake_d3d_forget_violations();
     fake_d3d_any_fault(FAKE_D3D_FAILS, 0);
     fake_d3d_import_refuse(false);
@@ -377,15 +316,10 @@ void fake_d3d_reset(void)
     fake_d3d_tight_pitch(false);
     fake_d3d_odd_planes(false);
     fake_d3d_creator_asks(false);
-    fake_d3d_low_copies(false);
     fake_d3d_back_buffers(false);
     fake_d3d_moves_volumes(false);
     fake_d3d_odd_slices(false);
     atomic_store(&stays, STAYS_UNKNOWN);
-    fake_d3d_check_single_threaded(true);
     fake_d3d_set_adapters(0, NULL);
     fake_d3d_set_identifier((GUID){0});
-    pthread_mutex_lock(&support_lock);
-    support_count = 0;
-    pthread_mutex_unlock(&support_lock);
 }

@@ -9,7 +9,7 @@ static bool family_matches(const struct fake_format *a, const struct fake_format
 }
 
 /* What a copy and an update ask of the resource they write to. */
-static bool target_allows(struct fake_device *device, struct fake_store *target, const char *method)
+static bool target_allows(struct fake_store *target, const char *method)
 {
     if (target->desc.usage == D3D11_USAGE_IMMUTABLE || target->desc.usage == D3D11_USAGE_DYNAMIC) {
         fake_violation("%s: the target is %s", method,
@@ -20,34 +20,12 @@ static bool target_allows(struct fake_device *device, struct fake_store *target,
         fake_violation("%s: the target is mapped", method);
         return false;
     }
-    if (!fake_keyed_allows(target, device)) {
-        fake_violation("%s: the target's keyed mutex is not acquired", method);
-        return false;
-    }
     return true;
 }
 
-static bool has_levels(const struct fake_desc *desc)
+static bool pair_allows(struct fake_store *target, struct fake_store *source, const char *method)
 {
-    return desc->kind == FAKE_TEXTURE3D && desc->mips > 1;
-}
-
-/* What low feature levels do not copy. */
-static bool stays_behind(const struct fake_device *device, const struct fake_desc *target,
-                         const struct fake_desc *source)
-{
-    if (!fake_knob_low_copies() || device->level >= D3D_FEATURE_LEVEL_10_0)
-        return false;
-    if (has_levels(target) || has_levels(source))
-        return true;
-    return target->usage == D3D11_USAGE_STAGING && source->usage != D3D11_USAGE_STAGING &&
-           (source->kind == FAKE_TEXTURE3D || source->bind == D3D11_BIND_SHADER_RESOURCE);
-}
-
-static bool pair_allows(struct fake_device *device, struct fake_store *target, struct fake_store *source,
-                        const char *method)
-{
-    if (!target_allows(device, target, method))
+    if (!target_allows(target, method))
         return false;
     if (target->desc.kind != source->desc.kind)
         fake_violation("%s: resources of different kinds", method);
@@ -57,10 +35,8 @@ static bool pair_allows(struct fake_device *device, struct fake_store *target, s
         fake_violation("%s: different numbers of samples", method);
     else if (fake_store_mapped(source))
         fake_violation("%s: the source is mapped", method);
-    else if (!fake_keyed_allows(source, device))
-        fake_violation("%s: the source's keyed mutex is not acquired", method);
     else
-        return !stays_behind(device, &target->desc, &source->desc);
+        return true;
     return false;
 }
 
@@ -87,7 +63,7 @@ void fake_copy_resource(struct fake_device *device, struct fake_store *target, s
         fake_violation("%s: target and source are the same", method);
         return;
     }
-    if (!pair_allows(device, target, source, method))
+    if (!pair_allows(target, source, method))
         return;
     if (!same_size(&target->desc, &source->desc)) {
         fake_violation("%s: resources of different sizes", method);
@@ -160,7 +136,7 @@ void fake_copy_region(struct fake_device *device, struct fake_copy *copy, const 
         fake_violation("%s: no such subresource", method);
         return;
     }
-    if (!pair_allows(device, copy->target, copy->source, method))
+    if (!pair_allows(copy->target, copy->source, method))
         return;
     copy->box = box ? *box : fake_store_whole(copy->source, copy->source_subresource);
     if (empty(&copy->box))
@@ -169,12 +145,12 @@ void fake_copy_region(struct fake_device *device, struct fake_copy *copy, const 
         fake_queue_copy(device, copy);
 }
 
-static bool update_allows(struct fake_device *device, struct fake_store *target, unsigned subresource,
-                          const struct fake_box *box, bool partial, const char *method)
+static bool update_allows(struct fake_store *target, unsigned subresource, const struct fake_box *box, bool partial,
+                          const char *method)
 {
     const struct fake_subresource *sub = &target->subresources[subresource];
 
-    if (!target_allows(device, target, method))
+    if (!target_allows(target, method))
         return false;
     if (only_whole(&target->desc))
         fake_violation("%s: the target is a depth or multisampled resource", method);
@@ -223,7 +199,7 @@ void fake_update(struct fake_device *device, struct fake_store *target, unsigned
         fake_violation("%s: no data", method);
         return;
     }
-    if (!update_allows(device, target, subresource, &place, box != NULL, method))
+    if (!update_allows(target, subresource, &place, box != NULL, method))
         return;
     bytes = keep(target->desc.format, &place, &from, &view);
     if (bytes)

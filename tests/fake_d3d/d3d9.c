@@ -11,12 +11,6 @@ static struct fake_d3d9 *d3d9_of(IDirect3D9Ex *iface)
     return (struct fake_d3d9 *)fake_object_of(iface);
 }
 
-static UINT STDMETHODCALLTYPE d3d9_GetAdapterCount(IDirect3D9Ex *iface)
-{
-    fake_count(FAKE_IDirect3D9Ex_GetAdapterCount);
-    return d3d9_of(iface)->count;
-}
-
 static HRESULT STDMETHODCALLTYPE d3d9_GetAdapterIdentifier(IDirect3D9Ex *iface, UINT index, DWORD flags,
                                                            D3DADAPTER_IDENTIFIER9 *out)
 {
@@ -52,55 +46,6 @@ static HRESULT STDMETHODCALLTYPE d3d9_GetAdapterLUID(IDirect3D9Ex *iface, UINT i
     if (index >= d3d9->count || !out)
         return D3DERR_INVALIDCALL;
     *out = d3d9->adapters[index].AdapterLuid;
-    return D3D_OK;
-}
-
-static HRESULT STDMETHODCALLTYPE d3d9_GetAdapterDisplayMode(IDirect3D9Ex *iface, UINT index, D3DDISPLAYMODE *out)
-{
-    HRESULT hr = fake_count(FAKE_IDirect3D9Ex_GetAdapterDisplayMode);
-
-    if (FAILED(hr))
-        return hr;
-    if (index >= d3d9_of(iface)->count || !out)
-        return D3DERR_INVALIDCALL;
-    *out = (D3DDISPLAYMODE){640, 480, 60, D3DFMT_X8R8G8B8};
-    return D3D_OK;
-}
-
-static HRESULT STDMETHODCALLTYPE d3d9_CheckDeviceFormat(IDirect3D9Ex *iface, UINT index, D3DDEVTYPE type,
-                                                        D3DFORMAT display, DWORD usage, D3DRESOURCETYPE resource,
-                                                        D3DFORMAT id)
-{
-    HRESULT hr = fake_count(FAKE_IDirect3D9Ex_CheckDeviceFormat);
-    const struct fake_format *format = fake_format_d3d9(id);
-
-    (void)type;
-    (void)display;
-    if (FAILED(hr))
-        return hr;
-    if (index >= d3d9_of(iface)->count)
-        return D3DERR_INVALIDCALL;
-    if (!format)
-        return D3DERR_NOTAVAILABLE;
-    if (resource == D3DRTYPE_TEXTURE && format->layout != FAKE_PACKED)
-        return D3DERR_NOTAVAILABLE;
-    if (usage & D3DUSAGE_RENDERTARGET && !(format->support & D3D11_FORMAT_SUPPORT_RENDER_TARGET))
-        return D3DERR_NOTAVAILABLE;
-    return D3D_OK;
-}
-
-static HRESULT STDMETHODCALLTYPE d3d9_GetDeviceCaps(IDirect3D9Ex *iface, UINT index, D3DDEVTYPE type, D3DCAPS9 *out)
-{
-    HRESULT hr = fake_count(FAKE_IDirect3D9Ex_GetDeviceCaps);
-
-    if (FAILED(hr))
-        return hr;
-    if (index >= d3d9_of(iface)->count || !out)
-        return D3DERR_INVALIDCALL;
-    memset(out, 0, sizeof *out);
-    out->DeviceType = type;
-    out->AdapterOrdinal = index;
-    out->MaxTextureWidth = out->MaxTextureHeight = 8192;
     return D3D_OK;
 }
 
@@ -140,11 +85,7 @@ static HRESULT STDMETHODCALLTYPE d3d9_CreateDeviceEx(IDirect3D9Ex *iface, UINT i
 
 static const IDirect3D9ExVtbl d3d9_vtbl = {
     FAKE_STUBS_IDirect3D9Ex,
-    .GetAdapterCount = d3d9_GetAdapterCount,
     .GetAdapterIdentifier = d3d9_GetAdapterIdentifier,
-    .GetAdapterDisplayMode = d3d9_GetAdapterDisplayMode,
-    .CheckDeviceFormat = d3d9_CheckDeviceFormat,
-    .GetDeviceCaps = d3d9_GetDeviceCaps,
     .CreateDevice = d3d9_CreateDevice,
     .CreateDeviceEx = d3d9_CreateDeviceEx,
     .GetAdapterLUID = d3d9_GetAdapterLUID,

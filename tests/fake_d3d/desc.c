@@ -7,14 +7,9 @@
 #define READ_WRITE (D3D11_CPU_ACCESS_READ | D3D11_CPU_ACCESS_WRITE)
 #define MAX_DEPTH 2048
 
-bool fake_desc_keyed(const struct fake_desc *desc)
-{
-    return desc->misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX;
-}
-
 bool fake_desc_shared(const struct fake_desc *desc)
 {
-    return desc->misc & D3D11_RESOURCE_MISC_SHARED || fake_desc_keyed(desc);
+    return desc->misc & D3D11_RESOURCE_MISC_SHARED;
 }
 
 static bool usage_allows(const struct fake_desc *desc, bool has_data)
@@ -45,8 +40,6 @@ static bool misc_allows(const struct fake_desc *desc)
 {
     const unsigned generates = D3D11_BIND_RENDER_TARGET | D3D11_BIND_SHADER_RESOURCE;
 
-    if (fake_desc_keyed(desc) && (desc->kind != FAKE_TEXTURE2D || desc->misc & D3D11_RESOURCE_MISC_SHARED))
-        return false;
     if (fake_desc_shared(desc) &&
         (desc->usage != D3D11_USAGE_DEFAULT || desc->kind == FAKE_TEXTURE3D || desc->kind == FAKE_TEXTURE1D))
         return false;

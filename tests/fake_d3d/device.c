@@ -46,7 +46,7 @@ void fake_device_remove_locked(struct fake_device *device, HRESULT reason)
 
 static void check_creator(struct fake_device *device, enum fake_method method)
 {
-    if (device->single_threaded && fake_knob_check_single_threaded() && !pthread_equal(device->creator, pthread_self()))
+    if (device->single_threaded && !pthread_equal(device->creator, pthread_self()))
         fake_violation("%s of a single-threaded device in another thread", fake_method_name(method));
 }
 

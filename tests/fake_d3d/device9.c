@@ -87,13 +87,6 @@ static HRESULT STDMETHODCALLTYPE device_Reset(IDirect3DDevice9Ex *iface, D3DPRES
     return reset(device_of(iface), FAKE_IDirect3DDevice9Ex_Reset, parameters);
 }
 
-static HRESULT STDMETHODCALLTYPE device_ResetEx(IDirect3DDevice9Ex *iface, D3DPRESENT_PARAMETERS *parameters,
-                                                D3DDISPLAYMODEEX *mode)
-{
-    (void)mode;
-    return reset(device_of(iface), FAKE_IDirect3DDevice9Ex_ResetEx, parameters);
-}
-
 static HRESULT STDMETHODCALLTYPE device_GetDirect3D(IDirect3DDevice9Ex *iface, IDirect3D9 **out)
 {
     HRESULT hr = fake_touch(fake_object_of(iface), FAKE_IDirect3DDevice9Ex_GetDirect3D);
@@ -122,66 +115,16 @@ static HRESULT STDMETHODCALLTYPE device_GetCreationParameters(IDirect3DDevice9Ex
     return D3D_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE device_GetDeviceCaps(IDirect3DDevice9Ex *iface, D3DCAPS9 *out)
-{
-    struct fake_device9 *device = device_of(iface);
-    HRESULT hr = fake_touch(&device->base.object, FAKE_IDirect3DDevice9Ex_GetDeviceCaps);
-
-    if (FAILED(hr))
-        return hr;
-    return IDirect3D9Ex_GetDeviceCaps(&device->d3d9->face.i, device->parameters.AdapterOrdinal,
-                                      device->parameters.DeviceType, out);
-}
-
-/* There is nothing to see, but work is sent off. */
-static HRESULT present(struct fake_device9 *device, enum fake_method method)
-{
-    struct fake_call call;
-    HRESULT hr = fake_enter(&call, &device->base, method, FAKE_ONE_THREAD);
-
-    if (SUCCEEDED(hr))
-        fake_queue_submit(&device->base);
-    fake_leave(&call);
-    return hr;
-}
-
-static HRESULT STDMETHODCALLTYPE device_Present(IDirect3DDevice9Ex *iface, const RECT *source, const RECT *target,
-                                                HWND window, const RGNDATA *dirty)
-{
-    (void)source;
-    (void)target;
-    (void)window;
-    (void)dirty;
-    return present(device_of(iface), FAKE_IDirect3DDevice9Ex_Present);
-}
-
-static HRESULT STDMETHODCALLTYPE device_PresentEx(IDirect3DDevice9Ex *iface, const RECT *source, const RECT *target,
-                                                  HWND window, const RGNDATA *dirty, DWORD flags)
-{
-    (void)source;
-    (void)target;
-    (void)window;
-    (void)dirty;
-    (void)flags;
-    return present(device_of(iface), FAKE_IDirect3DDevice9Ex_PresentEx);
-}
-
 static const IDirect3DDevice9ExVtbl device_vtbl = {
     FAKE_STUBS_IDirect3DDevice9Ex,
     .TestCooperativeLevel = device_TestCooperativeLevel,
     .CheckDeviceState = device_CheckDeviceState,
     .Reset = device_Reset,
-    .ResetEx = device_ResetEx,
     .GetDirect3D = device_GetDirect3D,
     .GetCreationParameters = device_GetCreationParameters,
-    .GetDeviceCaps = device_GetDeviceCaps,
-    .Present = device_Present,
-    .PresentEx = device_PresentEx,
     .CreateTexture = fake_device9_CreateTexture,
     .CreateRenderTarget = fake_device9_CreateRenderTarget,
     .CreateOffscreenPlainSurface = fake_device9_CreateOffscreenPlainSurface,
-    .CreateRenderTargetEx = fake_device9_CreateRenderTargetEx,
-    .CreateOffscreenPlainSurfaceEx = fake_device9_CreateOffscreenPlainSurfaceEx,
     .CreateQuery = fake_device9_CreateQuery,
     .GetRenderTargetData = fake_device9_GetRenderTargetData,
     .UpdateSurface = fake_device9_UpdateSurface,

@@ -101,16 +101,6 @@ static HRESULT STDMETHODCALLTYPE adapter_GetParent(IDXGIAdapter1 *iface, REFIID 
     return fake_object_query(&adapter_of(iface)->factory->object, FAKE_IDXGIFactory1_QueryInterface, iid, out);
 }
 
-static HRESULT STDMETHODCALLTYPE adapter_EnumOutputs(IDXGIAdapter1 *iface, UINT index, IDXGIOutput **out)
-{
-    (void)iface;
-    (void)index;
-    fake_count(FAKE_IDXGIAdapter1_EnumOutputs);
-    if (out)
-        *out = NULL;
-    return DXGI_ERROR_NOT_FOUND;
-}
-
 static HRESULT STDMETHODCALLTYPE adapter_GetDesc(IDXGIAdapter1 *iface, DXGI_ADAPTER_DESC *desc)
 {
     HRESULT hr = fake_count(FAKE_IDXGIAdapter1_GetDesc);
@@ -124,41 +114,10 @@ static HRESULT STDMETHODCALLTYPE adapter_GetDesc(IDXGIAdapter1 *iface, DXGI_ADAP
     return S_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE adapter_GetDesc1(IDXGIAdapter1 *iface, DXGI_ADAPTER_DESC1 *desc)
-{
-    HRESULT hr = fake_count(FAKE_IDXGIAdapter1_GetDesc1);
-
-    if (FAILED(hr))
-        return hr;
-    if (!desc)
-        return E_INVALIDARG;
-    *desc = adapter_of(iface)->desc;
-    return S_OK;
-}
-
-static HRESULT STDMETHODCALLTYPE adapter_CheckInterfaceSupport(IDXGIAdapter1 *iface, REFGUID guid,
-                                                               LARGE_INTEGER *version)
-{
-    HRESULT hr = fake_count(FAKE_IDXGIAdapter1_CheckInterfaceSupport);
-
-    (void)iface;
-    if (FAILED(hr))
-        return hr;
-    if (!IsEqualGUID(guid, &IID_IDXGIDevice) && !IsEqualGUID(guid, &IID_ID3D10Device) &&
-        !IsEqualGUID(guid, &IID_ID3D10Device1))
-        return DXGI_ERROR_UNSUPPORTED;
-    if (version)
-        version->QuadPart = (LONGLONG)8 << 48 | 1;
-    return S_OK;
-}
-
 static const IDXGIAdapter1Vtbl adapter_vtbl = {
     FAKE_STUBS_IDXGIAdapter1,
     .GetParent = adapter_GetParent,
-    .EnumOutputs = adapter_EnumOutputs,
     .GetDesc = adapter_GetDesc,
-    .CheckInterfaceSupport = adapter_CheckInterfaceSupport,
-    .GetDesc1 = adapter_GetDesc1,
 };
 
 static const struct fake_iid adapter_ifaces[] = {
@@ -197,55 +156,13 @@ static struct fake_adapter *adapter_in(struct fake_factory *factory, unsigned in
 
 /* ---- IDXGIFactory ---- */
 
-static struct fake_factory *factory_of(IDXGIFactory1 *iface)
-{
-    return (struct fake_factory *)fake_object_of(iface);
-}
-
 static void factory_destroy(struct fake_object *object)
 {
     free(object);
 }
 
-static HRESULT enum_adapters(IDXGIFactory1 *iface, enum fake_method method, UINT index, void **out)
-{
-    HRESULT hr = fake_count(method);
-    struct fake_adapter *adapter;
-
-    if (!out)
-        return DXGI_ERROR_INVALID_CALL;
-    *out = NULL;
-    if (FAILED(hr))
-        return hr;
-    adapter = adapter_in(factory_of(iface), index);
-    if (!adapter)
-        return DXGI_ERROR_NOT_FOUND;
-    *out = &adapter->face.i;
-    return S_OK;
-}
-
-static HRESULT STDMETHODCALLTYPE factory_EnumAdapters(IDXGIFactory1 *iface, UINT index, IDXGIAdapter **out)
-{
-    return enum_adapters(iface, FAKE_IDXGIFactory1_EnumAdapters, index, (void **)out);
-}
-
-static HRESULT STDMETHODCALLTYPE factory_EnumAdapters1(IDXGIFactory1 *iface, UINT index, IDXGIAdapter1 **out)
-{
-    return enum_adapters(iface, FAKE_IDXGIFactory1_EnumAdapters1, index, (void **)out);
-}
-
-static BOOL STDMETHODCALLTYPE factory_IsCurrent(IDXGIFactory1 *iface)
-{
-    (void)iface;
-    fake_count(FAKE_IDXGIFactory1_IsCurrent);
-    return TRUE;
-}
-
 static const IDXGIFactory1Vtbl factory_vtbl = {
     FAKE_STUBS_IDXGIFactory1,
-    .EnumAdapters = factory_EnumAdapters,
-    .EnumAdapters1 = factory_EnumAdapters1,
-    .IsCurrent = factory_IsCurrent,
 };
 
 static const struct fake_iid factory_ifaces[] = {
@@ -293,21 +210,4 @@ struct fake_adapter *fake_adapter_for(IDXGIAdapter *iface)
         return fake_adapter_create(0);
     fake_object_ref(fake_object_of(iface));
     return (struct fake_adapter *)fake_object_of(iface);
-}
-
-HRESULT WINAPI CreateDXGIFactory1(REFIID iid, void **out)
-{
-    struct fake_factory *factory = factory_create();
-    HRESULT hr;
-
-    if (!factory)
-        return E_OUTOFMEMORY;
-    hr = fake_object_query(&factory->object, FAKE_IDXGIFactory1_QueryInterface, iid, out);
-    fake_object_unref(&factory->object);
-    return hr;
-}
-
-HRESULT WINAPI CreateDXGIFactory(REFIID iid, void **out)
-{
-    return CreateDXGIFactory1(iid, out);
 }

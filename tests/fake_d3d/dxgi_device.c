@@ -10,12 +10,6 @@ static struct fake_device *device_of(const void *iface)
     return (struct fake_device *)fake_object_of(iface);
 }
 
-static HRESULT STDMETHODCALLTYPE dxgi_device_GetParent(IDXGIDevice1 *iface, REFIID iid, void **out)
-{
-    fake_touch(fake_object_of(iface), FAKE_IDXGIDevice1_GetParent);
-    return fake_object_query(&device_of(iface)->adapter->object, FAKE_IDXGIAdapter1_QueryInterface, iid, out);
-}
-
 static HRESULT STDMETHODCALLTYPE dxgi_device_GetAdapter(IDXGIDevice1 *iface, IDXGIAdapter **out)
 {
     HRESULT hr = fake_touch(fake_object_of(iface), FAKE_IDXGIDevice1_GetAdapter);
@@ -33,7 +27,6 @@ static HRESULT STDMETHODCALLTYPE dxgi_device_GetAdapter(IDXGIDevice1 *iface, IDX
 
 static const IDXGIDevice1Vtbl dxgi_device_vtbl = {
     FAKE_STUBS_IDXGIDevice1,
-    .GetParent = dxgi_device_GetParent,
     .GetAdapter = dxgi_device_GetAdapter,
 };
 
@@ -83,18 +76,11 @@ static BOOL STDMETHODCALLTYPE multithread_Set(ID3D10Multithread *iface, BOOL on)
     return atomic_exchange(&device->is_protected, on && !device->single_threaded);
 }
 
-static BOOL STDMETHODCALLTYPE multithread_Get(ID3D10Multithread *iface)
-{
-    fake_touch(fake_object_of(iface), FAKE_ID3D10Multithread_GetMultithreadProtected);
-    return atomic_load(&protected_of(iface)->is_protected);
-}
-
 static const ID3D10MultithreadVtbl multithread_vtbl = {
     FAKE_STUBS_ID3D10Multithread,
     .Enter = multithread_Enter,
     .Leave = multithread_Leave,
     .SetMultithreadProtected = multithread_Set,
-    .GetMultithreadProtected = multithread_Get,
 };
 
 void fake_multithread_init(struct fake_multithread *cell, struct fake_object *object)
@@ -104,27 +90,6 @@ void fake_multithread_init(struct fake_multithread *cell, struct fake_object *ob
 }
 
 /* ---- IDXGIResource ---- */
-
-static HRESULT STDMETHODCALLTYPE dxgi_resource_GetDevice(IDXGIResource *iface, REFIID iid, void **out)
-{
-    return fake_object_query(&fake_object_of(iface)->device->object, FAKE_IDXGIResource_GetDevice, iid, out);
-}
-
-static HRESULT STDMETHODCALLTYPE dxgi_resource_GetSharedHandle(IDXGIResource *iface, HANDLE *out)
-{
-    HRESULT hr = fake_touch(fake_object_of(iface), FAKE_IDXGIResource_GetSharedHandle);
-    struct fake_store *store = fake_resource_of(iface)->store;
-
-    if (!out)
-        return E_INVALIDARG;
-    *out = NULL;
-    if (FAILED(hr))
-        return hr;
-    if (!fake_desc_shared(&store->desc))
-        return E_FAIL;
-    *out = fake_handle_of(store);
-    return *out ? S_OK : E_OUTOFMEMORY;
-}
 
 static HRESULT STDMETHODCALLTYPE dxgi_resource_GetUsage(IDXGIResource *iface, DXGI_USAGE *usage)
 {
@@ -141,64 +106,9 @@ static HRESULT STDMETHODCALLTYPE dxgi_resource_GetUsage(IDXGIResource *iface, DX
     return S_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE dxgi_resource_SetEvictionPriority(IDXGIResource *iface, UINT priority)
-{
-    fake_resource_set_priority(fake_object_of(iface), FAKE_IDXGIResource_SetEvictionPriority, priority);
-    return S_OK;
-}
-
-static HRESULT STDMETHODCALLTYPE dxgi_resource_GetEvictionPriority(IDXGIResource *iface, UINT *priority)
-{
-    *priority = fake_resource_get_priority(fake_object_of(iface), FAKE_IDXGIResource_GetEvictionPriority);
-    return S_OK;
-}
-
 const IDXGIResourceVtbl fake_dxgi_resource_vtbl = {
     FAKE_STUBS_IDXGIResource,
-    .GetDevice = dxgi_resource_GetDevice,
-    .GetSharedHandle = dxgi_resource_GetSharedHandle,
     .GetUsage = dxgi_resource_GetUsage,
-    .SetEvictionPriority = dxgi_resource_SetEvictionPriority,
-    .GetEvictionPriority = dxgi_resource_GetEvictionPriority,
 };
 
 /* ---- IDXGIKeyedMutex ---- */
-
-static HRESULT STDMETHODCALLTYPE keyed_GetDevice(IDXGIKeyedMutex *iface, REFIID iid, void **out)
-{
-    return fake_object_query(&fake_object_of(iface)->device->object, FAKE_IDXGIKeyedMutex_GetDevice, iid, out);
-}
-
-static HRESULT STDMETHODCALLTYPE keyed_AcquireSync(IDXGIKeyedMutex *iface, UINT64 key, DWORD timeout)
-{
-    struct fake_resource *resource = fake_resource_of(iface);
-    HRESULT hr = fake_touch(&resource->object, FAKE_IDXGIKeyedMutex_AcquireSync);
-
-    /* The wait may be long; no lock is held, and other threads may work with the device. */
-    if (FAILED(hr))
-        return hr;
-    return fake_keyed_acquire(resource->store, resource->object.device, key, timeout);
-}
-
-/* What the device has done with the memory is over before the next one gets it. */
-static HRESULT STDMETHODCALLTYPE keyed_ReleaseSync(IDXGIKeyedMutex *iface, UINT64 key)
-{
-    struct fake_resource *resource = fake_resource_of(iface);
-    struct fake_device *device = resource->object.device;
-    struct fake_call call;
-    HRESULT hr = fake_enter(&call, device, FAKE_IDXGIKeyedMutex_ReleaseSync, FAKE_ANY_THREAD);
-
-    if (SUCCEEDED(hr))
-        hr = fake_queue_wait(device, resource->store, true, true);
-    fake_leave(&call);
-    if (FAILED(hr))
-        return hr;
-    return fake_keyed_release(resource->store, device, key);
-}
-
-const IDXGIKeyedMutexVtbl fake_keyed_mutex_vtbl = {
-    FAKE_STUBS_IDXGIKeyedMutex,
-    .GetDevice = keyed_GetDevice,
-    .AcquireSync = keyed_AcquireSync,
-    .ReleaseSync = keyed_ReleaseSync,
-};

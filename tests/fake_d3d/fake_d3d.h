@@ -11,8 +11,8 @@
  * What is real: buffers and textures of Direct3D 10 and 11 and surfaces and textures of
  * Direct3D 9 (those that DXVA-HD makes too) with the rules for their creation, maps and locks with pitches larger than a row,
  * copies, updates, event queries, predicates of copies, identity and reference counts, adapters, shared handles within
- * the process, keyed mutexes.  There are no shaders, views or draws: every other method is there,
- * counts its call and answers E_NOTIMPL (fake_d3d_stub_calls tells how often).
+ * the process.  There are no shaders, views or draws: every other method is there
+ * and answers E_NOTIMPL; its call is a violation.
  *
  * A *violation* is a use that Direct3D does not allow and that a real one might let pass or answer
  * with damage: a copy from a mapped resource, two threads in an unprotected device.  The call is
@@ -92,19 +92,12 @@ void fake_d3d_slow_calls(unsigned microseconds);
  * counted. */
 unsigned fake_d3d_calls(const char *method);
 
-/* Calls of methods that the fake does not have; the name of the last one ("" if none). */
-unsigned fake_d3d_stub_calls(void);
-const char *fake_d3d_last_stub(void);
-
 /* Violations since the last reset. The text of the last one stays valid until the same thread asks
  * again. */
 unsigned fake_d3d_violations(void);
 const char *fake_d3d_last_violation(void);
 /* For a test that provoked one: the count is 0 again. */
 void fake_d3d_forget_violations(void);
-
-/* The public references that an object has. An object that is gone has none. */
-unsigned fake_d3d_refs(const void *object);
 
 /* Objects with public references, devices, contexts and adapters included; fake_d3d_live_of counts
  * those of one class ("ID3D11Texture2D"). fake_d3d_list_live prints them, one line each, behind
@@ -115,10 +108,6 @@ void fake_d3d_list_live(FILE *out, const char *prefix);
 
 /* ---- Rules ---- */
 
-/* Whether a single-threaded device (D3D11_CREATE_DEVICE_SINGLETHREADED and its like) may be used
- * by the thread that created it alone. Default true. */
-void fake_d3d_check_single_threaded(bool on);
-
 /* Mapped pitches as narrow as the rows, and the same each time. Default false. */
 void fake_d3d_tight_pitch(bool on);
 
@@ -127,10 +116,6 @@ void fake_d3d_odd_planes(bool on);
 
 /* TestCooperativeLevel answers D3DERR_INVALIDCALL to all threads but the one that created the device, as on Windows. Default false. */
 void fake_d3d_creator_asks(bool on);
-
-/* Devices with a feature level below 10.0 copy what Windows copies there: no 3D textures, and none that only shaders read, to
- * staging resources, and no 3D textures with several levels at all. Such copies have no effect. Default false: they copy all. */
-void fake_d3d_low_copies(bool on);
 
 /* A surface of Direct3D 9 can't be locked any more. */
 void fake_d3d_keep_unlocked(void *surface);
@@ -145,11 +130,6 @@ void fake_d3d_move(void);
 void fake_d3d_moves_volumes(bool on);
 /* Whether the slices of those that stay are no whole number of rows apart. Default false. */
 void fake_d3d_odd_slices(bool on);
-
-/* What CheckFormatSupport answers for a DXGI format and what can be made of it
- * (D3D11_FORMAT_SUPPORT_*; Direct3D 10 has the same bits). FAKE_D3D_SUPPORT_DEFAULT undoes it. */
-#define FAKE_D3D_SUPPORT_DEFAULT 0xFFFFFFFFu
-void fake_d3d_format_support(DXGI_FORMAT format, UINT support);
 
 /* Textures of Direct3D 10 and 11 say that they are buffers of a swap chain. Default false. */
 void fake_d3d_back_buffers(bool on);
@@ -240,12 +220,10 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_RELEASE_FAILS,
     FAKE_VULKAN_ACQUIRE_REST_FAILS, /* the same, but a command for 64 objects or more succeeds */
     FAKE_VULKAN_RELEASE_REST_FAILS,
-    FAKE_VULKAN_RELEASE_ENDS, /* the command that releases is enqueued, and ends with the number given */
-    FAKE_VULKAN_NO_COPY,      /* the Vulkan side makes no copy of a plane, level or slice, */
-    FAKE_VULKAN_OVER_FAILS,   /* or fails in copying over, */
-    FAKE_VULKAN_BACK_FAILS,   /* or back */
-    FAKE_VULKAN_NO_PASS,      /* images are not passed, or those of the call with the number given */
-    FAKE_VULKAN_ONE_STAYS,    /* no call passes the image that is the first in the next call */
+    FAKE_VULKAN_NO_COPY,    /* the Vulkan side makes no copy of a plane, level or slice, */
+    FAKE_VULKAN_OVER_FAILS, /* or fails in copying over, */
+    FAKE_VULKAN_BACK_FAILS, /* or back */
+    FAKE_VULKAN_NO_PASS,    /* images are not passed, or those of the call with the number given */
 };
 void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number);
 

@@ -64,7 +64,6 @@ struct fake_object {
     struct fake_object *owner;  /* references are counted there; NULL: here */
     atomic_uint refs;
     size_t size;
-    struct fake_private *private_data;
     struct fake_object *next, **link; /* the list of live objects */
 };
 
@@ -90,14 +89,6 @@ struct fake_object *fake_object_find(const void *iface);
  * reference, which the caller drops with fake_object_unref. */
 struct fake_device *fake_device_find(const void *iface);
 
-/* private.c: Get/SetPrivateData */
-HRESULT fake_private_get(struct fake_object *object, enum fake_method method, REFGUID guid, UINT *size, void *data);
-HRESULT fake_private_set(struct fake_object *object, enum fake_method method, REFGUID guid, UINT size,
-                         const void *data);
-HRESULT fake_private_set_interface(struct fake_object *object, enum fake_method method, REFGUID guid,
-                                   const IUnknown *data);
-void fake_private_clear(struct fake_object *object);
-
 /* Wine's own interface of its devices, a DXGI device with more: those have it that leave what they map in its place. */
 extern const GUID fake_iid_stays;
 
@@ -118,18 +109,15 @@ bool fake_knob_lose(void);
 unsigned fake_knob_delay(void);
 bool fake_knob_held(void);
 unsigned fake_knob_slow_calls(void);
-bool fake_knob_check_single_threaded(void);
 bool fake_knob_tight_pitch(void);
 bool fake_knob_odd_planes(void);
 bool fake_knob_creator_asks(void);
-bool fake_knob_low_copies(void);
 bool fake_knob_back_buffers(void);
 bool fake_knob_stays(void);
 bool fake_knob_moves_volumes(void);
 bool fake_knob_odd_slices(void);
 unsigned fake_knob_moves(void); /* how often things have moved */
 /* False if the test has not set one. */
-bool fake_knob_format_support(DXGI_FORMAT format, UINT *support);
 
 /* ---- device.c: what devices of all versions have ---- */
 
@@ -286,8 +274,6 @@ struct fake_store {
     struct fake_subresource *subresources;
     unsigned char *bytes;
     size_t size;
-    void *keyed_owner; /* keyed.c */
-    uint64_t keyed_key;
     uint64_t image; /* what names it for Vulkan (vulkan.c); 0: nobody has asked */
     struct fake_store *image_after;
     struct fake_device *queue; /* in which an image is used; no reference: its users have one */
@@ -297,7 +283,6 @@ struct fake_store {
 
 /* Whether other devices may open it. */
 bool fake_desc_shared(const struct fake_desc *desc);
-bool fake_desc_keyed(const struct fake_desc *desc);
 
 /* Checks a description against the rules of Direct3D 10 and 11 and fills in a full chain of mips.
  * `max_size` is the API's limit for the width of a 2D texture. */
@@ -363,12 +348,8 @@ HRESULT fake_queue_wait_for(struct fake_device *device, uint64_t mark, bool may_
 void fake_queue_detach(struct fake_device *device, struct fake_store *store);
 void fake_queue_drop(struct fake_device *device);
 
-/* ---- keyed.c ---- */
+/* ---- handles.c ---- */
 
-HRESULT fake_keyed_acquire(struct fake_store *store, void *owner, uint64_t key, DWORD timeout);
-HRESULT fake_keyed_release(struct fake_store *store, void *owner, uint64_t key);
-/* Whether `device` may use the store. */
-bool fake_keyed_allows(struct fake_store *store, const void *owner);
 /* Held while memory that several devices share is read or written. */
 extern pthread_mutex_t fake_shared_lock;
 
@@ -411,30 +392,23 @@ struct fake_resource {
         FAKE_IFACE(ID3D10Texture3D) texture3d10;
     } face;
     FAKE_IFACE(IDXGIResource) dxgi;
-    FAKE_IFACE(IDXGIKeyedMutex) mutex;
     struct fake_iface interop; /* vulkan.c */
     struct fake_store *store;
-    atomic_uint priority;
 };
 
 /* The whole of a creation: checks, memory, object. `out` NULL: checks alone, S_FALSE. Locked. */
 struct fake_resource_type {
-    const struct fake_class *class, *keyed_class;
+    const struct fake_class *class;
     const void *vtbl;
     unsigned max_size;
 };
 HRESULT fake_resource_make(struct fake_device *device, const struct fake_resource_type *type, struct fake_desc *desc,
                            const D3D11_SUBRESOURCE_DATA *data, void **out);
-/* A second object, perhaps of another device, on the memory of a shared one. */
-HRESULT fake_resource_open(struct fake_device *device, const struct fake_resource_type *types, HANDLE handle,
-                           REFIID iid, void **out);
 struct fake_resource *fake_resource_of(const void *iface);
 /* The resource of an interface pointer that a program passes, if it is one of this device;
  * otherwise a violation and NULL. */
 struct fake_resource *fake_resource_check(struct fake_device *device, const void *iface, const char *method);
 void fake_resource_destroy(struct fake_object *object);
-void fake_resource_set_priority(struct fake_object *object, enum fake_method method, UINT priority);
-UINT fake_resource_get_priority(struct fake_object *object, enum fake_method method);
 
 /* Handles of shared resources. The store's reference is the caller's. */
 struct fake_store *fake_handle_open(HANDLE handle);
@@ -442,9 +416,7 @@ HANDLE fake_handle_of(struct fake_store *store);
 void fake_handle_forget(struct fake_store *store);
 
 void fake_child11_get_device(struct fake_object *object, enum fake_method method, ID3D11Device **out);
-void fake_resource11_get_type(struct fake_object *object, enum fake_method method, D3D11_RESOURCE_DIMENSION *type);
 void fake_child10_get_device(struct fake_object *object, enum fake_method method, ID3D10Device **out);
-void fake_resource10_get_type(struct fake_object *object, enum fake_method method, D3D10_RESOURCE_DIMENSION *type);
 HRESULT fake_child9_get_device(struct fake_object *object, enum fake_method method, IDirect3DDevice9 **out);
 
 /* resource.c: what a Direct3D 9 surface or a resource of the later versions keeps its texels in; NULL
@@ -507,6 +479,5 @@ void fake_dxgi_device_init(struct fake_dxgi_device *cell, struct fake_device *de
 void fake_multithread_init(struct fake_multithread *cell, struct fake_object *object);
 
 extern const IDXGIResourceVtbl fake_dxgi_resource_vtbl;
-extern const IDXGIKeyedMutexVtbl fake_keyed_mutex_vtbl;
 
 #endif

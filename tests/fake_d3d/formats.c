@@ -178,9 +178,7 @@ const struct fake_format *fake_format_d3d9(D3DFORMAT format)
 
 unsigned fake_format_support(const struct fake_format *format)
 {
-    UINT support;
-
-    return fake_knob_format_support(format->id, &support) ? support : format->support;
+    return format->support;
 }
 
 unsigned fake_format_planes(const struct fake_format *format)

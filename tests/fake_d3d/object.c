@@ -38,7 +38,6 @@ void fake_object_init_embedded(struct fake_object *object, size_t size, const st
     object->device = device;
     object->owner = NULL;
     object->size = size;
-    object->private_data = NULL;
     object->next = NULL;
     object->link = NULL;
     atomic_init(&object->refs, 0);
@@ -71,8 +70,7 @@ static void check_thread(struct fake_object *object, const char *what)
 {
     struct fake_device *device = device_of(object);
 
-    if (device && device->single_threaded && fake_knob_check_single_threaded() &&
-        !pthread_equal(device->creator, pthread_self()))
+    if (device && device->single_threaded && !pthread_equal(device->creator, pthread_self()))
         fake_violation("%s of %s of a single-threaded device in another thread", what, object->class->name);
 }
 
@@ -133,7 +131,6 @@ ULONG fake_object_unref(struct fake_object *object)
     pthread_mutex_lock(&live_lock);
     delist_locked(object);
     pthread_mutex_unlock(&live_lock);
-    fake_private_clear(object);
     object->class->destroy(object);
     if (device)
         fake_object_unref(&device->object);
@@ -215,18 +212,6 @@ struct fake_device *fake_device_find(const void *iface)
         fake_object_ref(&device->object);
     pthread_mutex_unlock(&live_lock);
     return device;
-}
-
-unsigned fake_d3d_refs(const void *iface)
-{
-    struct fake_object *object;
-    unsigned refs;
-
-    pthread_mutex_lock(&live_lock);
-    object = find_locked(iface);
-    refs = object ? atomic_load(&counted(object)->refs) : 0;
-    pthread_mutex_unlock(&live_lock);
-    return refs;
 }
 
 static unsigned count_live(const char *class_name)

@@ -18,14 +18,10 @@ static struct fake_resource *create(struct fake_device *device, const struct fak
     resource->face.any.object = &resource->object;
     resource->dxgi.i.lpVtbl = (IDXGIResourceVtbl *)&fake_dxgi_resource_vtbl;
     resource->dxgi.object = &resource->object;
-    resource->mutex.i.lpVtbl = (IDXGIKeyedMutexVtbl *)&fake_keyed_mutex_vtbl;
-    resource->mutex.object = &resource->object;
     resource->interop.vtbl = &fake_interop_vtbl;
     resource->interop.object = &resource->object;
     resource->store = store;
-    atomic_init(&resource->priority, DXGI_RESOURCE_PRIORITY_NORMAL);
-    fake_object_init(&resource->object, sizeof *resource,
-                     fake_desc_keyed(&store->desc) ? type->keyed_class : type->class, device);
+    fake_object_init(&resource->object, sizeof *resource, type->class, device);
     return resource;
 }
 
@@ -60,32 +56,6 @@ HRESULT fake_resource_make(struct fake_device *device, const struct fake_resourc
     return S_OK;
 }
 
-HRESULT fake_resource_open(struct fake_device *device, const struct fake_resource_type *types, HANDLE handle,
-                           REFIID iid, void **out)
-{
-    struct fake_store *store = fake_handle_open(handle);
-    struct fake_resource *resource;
-    const struct fake_iid *entry;
-
-    if (!store)
-        return E_INVALIDARG;
-    if (store->desc.kind == FAKE_SURFACE9) {
-        fake_store_release(store);
-        return E_INVALIDARG;
-    }
-    resource = create(device, &types[store->desc.kind], store);
-    if (!resource)
-        return E_OUTOFMEMORY;
-    for (entry = resource->object.class->ifaces; entry->iid; entry++) {
-        if (!IsEqualGUID(entry->iid, iid))
-            continue;
-        *out = (char *)resource + entry->offset;
-        return S_OK;
-    }
-    fake_object_unref(&resource->object);
-    return E_NOINTERFACE;
-}
-
 void fake_resource_destroy(struct fake_object *object)
 {
     struct fake_resource *resource = (struct fake_resource *)object;
@@ -113,18 +83,6 @@ struct fake_resource *fake_resource_check(struct fake_device *device, const void
         return NULL;
     }
     return resource;
-}
-
-void fake_resource_set_priority(struct fake_object *object, enum fake_method method, UINT priority)
-{
-    fake_touch(object, method);
-    atomic_store(&((struct fake_resource *)object)->priority, priority);
-}
-
-UINT fake_resource_get_priority(struct fake_object *object, enum fake_method method)
-{
-    fake_touch(object, method);
-    return atomic_load(&((struct fake_resource *)object)->priority);
 }
 
 struct fake_store *fake_object_store(struct fake_object *object, unsigned *subresource)

@@ -79,21 +79,6 @@ static void STDMETHODCALLTYPE buffer_Unmap(ID3D10Buffer *iface)
     unmap(iface, FAKE_ID3D10Buffer_Unmap, 0);
 }
 
-static HRESULT STDMETHODCALLTYPE texture1d_Map(ID3D10Texture1D *iface, UINT subresource, D3D10_MAP type, UINT flags,
-                                               void **out)
-{
-    struct fake_view view;
-    HRESULT hr = map(iface, FAKE_ID3D10Texture1D_Map, subresource, type, flags, &view);
-
-    *out = view.base;
-    return hr;
-}
-
-static void STDMETHODCALLTYPE texture1d_Unmap(ID3D10Texture1D *iface, UINT subresource)
-{
-    unmap(iface, FAKE_ID3D10Texture1D_Unmap, subresource);
-}
-
 static HRESULT STDMETHODCALLTYPE texture2d_Map(ID3D10Texture2D *iface, UINT subresource, D3D10_MAP type, UINT flags,
                                                D3D10_MAPPED_TEXTURE2D *out)
 {

@@ -141,15 +141,6 @@ HRESULT STDMETHODCALLTYPE fake_device9_CreateOffscreenPlainSurface(IDirect3DDevi
     return make_surface(iface, FAKE_IDirect3DDevice9Ex_CreateOffscreenPlainSurface, &traits, out, handle);
 }
 
-HRESULT STDMETHODCALLTYPE fake_device9_CreateOffscreenPlainSurfaceEx(IDirect3DDevice9Ex *iface, UINT width, UINT height,
-                                                                     D3DFORMAT format, D3DPOOL pool,
-                                                                     IDirect3DSurface9 **out, HANDLE *handle,
-                                                                     DWORD usage)
-{
-    (void)usage; /* flags of protected content */
-    return fake_device9_CreateOffscreenPlainSurface(iface, width, height, format, pool, out, handle);
-}
-
 HRESULT STDMETHODCALLTYPE fake_device9_CreateRenderTarget(IDirect3DDevice9Ex *iface, UINT width, UINT height,
                                                           D3DFORMAT format, D3DMULTISAMPLE_TYPE samples, DWORD quality,
                                                           BOOL lockable, IDirect3DSurface9 **out, HANDLE *handle)
@@ -169,15 +160,6 @@ HRESULT STDMETHODCALLTYPE fake_device9_CreateRenderTarget(IDirect3DDevice9Ex *if
     if (lockable && samples)
         return D3DERR_INVALIDCALL;
     return make_surface(iface, FAKE_IDirect3DDevice9Ex_CreateRenderTarget, &traits, out, handle);
-}
-
-HRESULT STDMETHODCALLTYPE fake_device9_CreateRenderTargetEx(IDirect3DDevice9Ex *iface, UINT width, UINT height,
-                                                            D3DFORMAT format, D3DMULTISAMPLE_TYPE samples,
-                                                            DWORD quality, BOOL lockable, IDirect3DSurface9 **out,
-                                                            HANDLE *handle, DWORD usage)
-{
-    (void)usage; /* flags of protected content */
-    return fake_device9_CreateRenderTarget(iface, width, height, format, samples, quality, lockable, out, handle);
 }
 
 HRESULT STDMETHODCALLTYPE fake_device9_CreateTexture(IDirect3DDevice9Ex *iface, UINT width, UINT height, UINT levels,
@@ -226,18 +208,6 @@ static struct fake_query *query_of(IDirect3DQuery9 *iface)
     return (struct fake_query *)fake_object_of(iface);
 }
 
-static D3DQUERYTYPE STDMETHODCALLTYPE query_GetType(IDirect3DQuery9 *iface)
-{
-    fake_touch(fake_object_of(iface), FAKE_IDirect3DQuery9_GetType);
-    return query_of(iface)->type;
-}
-
-static DWORD STDMETHODCALLTYPE query_GetDataSize(IDirect3DQuery9 *iface)
-{
-    fake_touch(fake_object_of(iface), FAKE_IDirect3DQuery9_GetDataSize);
-    return sizeof(BOOL);
-}
-
 static HRESULT STDMETHODCALLTYPE query_Issue(IDirect3DQuery9 *iface, DWORD flags)
 {
     struct fake_query *query = query_of(iface);
@@ -269,8 +239,9 @@ static HRESULT STDMETHODCALLTYPE query_GetData(IDirect3DQuery9 *iface, void *dat
 }
 
 static const IDirect3DQuery9Vtbl query_vtbl = {
-    FAKE_STUBS_IDirect3DQuery9, .GetType = query_GetType, .GetDataSize = query_GetDataSize,
-    .Issue = query_Issue,       .GetData = query_GetData,
+    FAKE_STUBS_IDirect3DQuery9,
+    .Issue = query_Issue,
+    .GetData = query_GetData,
 };
 
 static const struct fake_iid query_ifaces[] = {

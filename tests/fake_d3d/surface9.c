@@ -22,26 +22,11 @@ void fake_d3d_keep_unlocked(void *surface)
     ((struct fake_surface9 *)fake_object_of(surface))->traits.lockable = false;
 }
 
-static bool rect_fits(const struct fake_surface9 *surface, const RECT *rect)
-{
-    const struct fake_subresource *sub = &surface->store->subresources[surface->level];
-    struct fake_box box;
-
-    if (!rect)
-        return true;
-    if (rect->left < 0 || rect->top < 0 || rect->left >= rect->right || rect->top >= rect->bottom ||
-        rect->right > (LONG)sub->width || rect->bottom > (LONG)sub->height)
-        return false;
-    box = (struct fake_box){(unsigned)rect->left,  (unsigned)rect->top,    0,
-                            (unsigned)rect->right, (unsigned)rect->bottom, 1};
-    return fake_format_box_fits(surface->traits.format, &box, sub->width, sub->height);
-}
-
-static HRESULT check_lock(const struct fake_surface9 *surface, const RECT *rect, DWORD flags, const char *method)
+static HRESULT check_lock(const struct fake_surface9 *surface, DWORD flags, const char *method)
 {
     bool discard = flags & D3DLOCK_DISCARD;
 
-    if (!surface->traits.lockable || !rect_fits(surface, rect))
+    if (!surface->traits.lockable)
         return D3DERR_INVALIDCALL;
     if (discard && (!(surface->traits.usage & D3DUSAGE_DYNAMIC) || flags & D3DLOCK_READONLY))
         return D3DERR_INVALIDCALL;
@@ -69,21 +54,6 @@ static HRESULT wait_for_work(struct fake_surface9 *surface, DWORD flags, bool *l
     return D3D_OK;
 }
 
-static void *address(const struct fake_surface9 *surface, const RECT *rect)
-{
-    const struct fake_format *format = surface->traits.format;
-    const struct fake_view *view = &surface->store->subresources[surface->level].map_view;
-    size_t row = 0, column = 0;
-
-    if (rect) {
-        bool packed = format->layout == FAKE_PACKED;
-
-        row = (size_t)rect->top / (packed ? format->block_height : 1);
-        column = (size_t)rect->left / (packed ? format->block_width : 1);
-    }
-    return view->base + row * view->pitch + column * format->bytes;
-}
-
 /* DXVK 2.6 takes an off-screen plain surface that it has not written for empty: the first lock shows zeros, whatever is in the
  * image, and its end writes them there. */
 static void forget_untouched(struct fake_surface9 *surface)
@@ -94,8 +64,8 @@ static void forget_untouched(struct fake_surface9 *surface)
     surface->touched = true;
 }
 
-static HRESULT lock(struct fake_surface9 *surface, enum fake_method method, D3DLOCKED_RECT *out, const RECT *rect,
-                    DWORD flags)
+/* All of the surface: nobody locks a part. */
+static HRESULT lock(struct fake_surface9 *surface, enum fake_method method, D3DLOCKED_RECT *out, DWORD flags)
 {
     struct fake_store *store = surface->store;
     bool writes = !(flags & D3DLOCK_READONLY), lost, discard;
@@ -103,7 +73,7 @@ static HRESULT lock(struct fake_surface9 *surface, enum fake_method method, D3DL
     HRESULT hr = fake_enter9(&call, surface->object.device, method, &lost);
 
     if (SUCCEEDED(hr))
-        hr = out ? check_lock(surface, rect, flags, fake_method_name(method)) : D3DERR_INVALIDCALL;
+        hr = out ? check_lock(surface, flags, fake_method_name(method)) : D3DERR_INVALIDCALL;
     if (SUCCEEDED(hr) && !lost)
         hr = wait_for_work(surface, flags, &lost);
     discard = flags & D3DLOCK_DISCARD || (lost && surface->traits.pool == D3DPOOL_DEFAULT);
@@ -113,7 +83,7 @@ static HRESULT lock(struct fake_surface9 *surface, enum fake_method method, D3DL
         hr = E_OUTOFMEMORY;
     if (SUCCEEDED(hr)) {
         out->Pitch = (INT)store->subresources[surface->level].map_view.pitch;
-        out->pBits = address(surface, rect);
+        out->pBits = store->subresources[surface->level].map_view.base;
     }
     fake_leave(&call);
     return hr;
@@ -141,7 +111,9 @@ static HRESULT unlock(struct fake_surface9 *surface, enum fake_method method)
 static HRESULT STDMETHODCALLTYPE surface_LockRect(IDirect3DSurface9 *iface, D3DLOCKED_RECT *out, const RECT *rect,
                                                   DWORD flags)
 {
-    return lock(surface_of(iface), FAKE_IDirect3DSurface9_LockRect, out, rect, flags);
+    if (rect)
+        fake_missing(FAKE_IDirect3DSurface9_LockRect);
+    return rect ? D3DERR_INVALIDCALL : lock(surface_of(iface), FAKE_IDirect3DSurface9_LockRect, out, flags);
 }
 
 static HRESULT STDMETHODCALLTYPE surface_UnlockRect(IDirect3DSurface9 *iface)
@@ -185,12 +157,6 @@ static HRESULT STDMETHODCALLTYPE surface_GetContainer(IDirect3DSurface9 *iface, 
     struct fake_object *container = surface->texture ? &surface->texture->object : &surface->object.device->object;
 
     return fake_object_query(container, FAKE_IDirect3DSurface9_GetContainer, iid, out);
-}
-
-static D3DRESOURCETYPE STDMETHODCALLTYPE surface_GetType(IDirect3DSurface9 *iface)
-{
-    fake_touch(fake_object_of(iface), FAKE_IDirect3DSurface9_GetType);
-    return D3DRTYPE_SURFACE;
 }
 
 static HRESULT STDMETHODCALLTYPE surface_SetPrivateData(IDirect3DSurface9 *iface, REFGUID name, const void *data,
@@ -238,7 +204,6 @@ static const IDirect3DSurface9Vtbl surface_vtbl = {
     .GetPrivateData = surface_GetPrivateData,
     .GetContainer = surface_GetContainer,
     .GetDesc = surface_GetDesc,
-    .GetType = surface_GetType,
     .LockRect = surface_LockRect,
     .UnlockRect = surface_UnlockRect,
 };
@@ -309,12 +274,6 @@ struct fake_surface9 *fake_surface9_check(struct fake_device *device, IDirect3DS
 
 /* ---- IDirect3DTexture9 ---- */
 
-static D3DRESOURCETYPE STDMETHODCALLTYPE texture_GetType(IDirect3DTexture9 *iface)
-{
-    fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_GetType);
-    return D3DRTYPE_TEXTURE;
-}
-
 static DWORD STDMETHODCALLTYPE texture_GetLevelCount(IDirect3DTexture9 *iface)
 {
     fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_GetLevelCount);
@@ -351,40 +310,11 @@ static HRESULT STDMETHODCALLTYPE texture_GetSurfaceLevel(IDirect3DTexture9 *ifac
     return D3D_OK;
 }
 
-static HRESULT STDMETHODCALLTYPE texture_LockRect(IDirect3DTexture9 *iface, UINT level, D3DLOCKED_RECT *out,
-                                                  const RECT *rect, DWORD flags)
-{
-    struct fake_texture9 *texture = texture_of(iface);
-
-    if (level >= texture->traits.levels)
-        return D3DERR_INVALIDCALL;
-    return lock(&texture->levels[level], FAKE_IDirect3DTexture9_LockRect, out, rect, flags);
-}
-
-static HRESULT STDMETHODCALLTYPE texture_UnlockRect(IDirect3DTexture9 *iface, UINT level)
-{
-    struct fake_texture9 *texture = texture_of(iface);
-
-    if (level >= texture->traits.levels)
-        return D3DERR_INVALIDCALL;
-    return unlock(&texture->levels[level], FAKE_IDirect3DTexture9_UnlockRect);
-}
-
-static HRESULT STDMETHODCALLTYPE texture_AddDirtyRect(IDirect3DTexture9 *iface, const RECT *rect)
-{
-    (void)rect;
-    return fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_AddDirtyRect);
-}
-
 static const IDirect3DTexture9Vtbl texture_vtbl = {
     FAKE_STUBS_IDirect3DTexture9,
-    .GetType = texture_GetType,
     .GetLevelCount = texture_GetLevelCount,
     .GetLevelDesc = texture_GetLevelDesc,
     .GetSurfaceLevel = texture_GetSurfaceLevel,
-    .LockRect = texture_LockRect,
-    .UnlockRect = texture_UnlockRect,
-    .AddDirtyRect = texture_AddDirtyRect,
 };
 
 #define FACE offsetof(struct fake_texture9, face)

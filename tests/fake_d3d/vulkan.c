@@ -16,7 +16,6 @@ pthread_mutex_t fake_vulkan_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what fol
 static struct fake_store *named;                              /* stores that have names */
 static uint64_t last_name = 0x1000;
 static uint64_t shift;                  /* of all names: with another one every image is another */
-static uint64_t stays;                  /* the image that is not passed (FAKE_VULKAN_ONE_STAYS), or 0 */
 static struct fake_store *files[FILES]; /* by file descriptor; one reference each */
 static enum fake_d3d_vulkan chosen;
 static enum fake_d3d_vulkan_fault the_fault;
@@ -68,7 +67,6 @@ void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number)
     the_fault = fault;
     fault_number = number;
     passes = 0;
-    stays = 0;
     pthread_mutex_unlock(&fake_vulkan_lock);
 }
 
@@ -593,21 +591,6 @@ static void change_passed(struct fake_store *store, bool back)
     pthread_mutex_unlock(&fake_vulkan_lock);
 }
 
-static bool one_stays(const struct vulkan_move *moves, uint64_t count)
-{
-    bool found = false;
-    uint64_t i;
-
-    if (!has(FAKE_VULKAN_ONE_STAYS))
-        return false;
-    pthread_mutex_lock(&fake_vulkan_lock);
-    stays = stays ? stays : moves[0].copy;
-    for (i = 0; i < count; i++)
-        found = found || moves[i].copy == stays;
-    pthread_mutex_unlock(&fake_vulkan_lock);
-    return found;
-}
-
 /* One that is not there keeps all of a call from being passed. */
 static bool all_there(const struct vulkan_move *moves, uint64_t count)
 {
@@ -643,7 +626,7 @@ static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t b
 {
     bool good = true;
 
-    if (pass_fails() || strikes("pass") || one_stays(moves, count) || !all_there(moves, count))
+    if (pass_fails() || strikes("pass") || !all_there(moves, count))
         return refuse(why, "the images are not passed");
     for (uint64_t i = 0; i < count; i++) {
         struct fake_store *store = find(moves[i].copy);

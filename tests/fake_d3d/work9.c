@@ -18,22 +18,11 @@ static bool unlocked(const struct fake_surface9 *surface, enum fake_method metho
     return false;
 }
 
-/* A rectangle of a surface, or all of it; false if it is none. */
+/* All of a surface; false for a part, which nobody copies or fills. */
 static bool box_of(const struct fake_surface9 *surface, const RECT *rect, struct fake_box *box)
 {
-    const struct fake_subresource *sub = sub_of(surface);
-
     *box = fake_store_whole(surface->store, surface->level);
-    if (!rect)
-        return true;
-    if (rect->left < 0 || rect->top < 0 || rect->left >= rect->right || rect->top >= rect->bottom ||
-        rect->right > (LONG)sub->width || rect->bottom > (LONG)sub->height)
-        return false;
-    box->left = (unsigned)rect->left;
-    box->top = (unsigned)rect->top;
-    box->right = (unsigned)rect->right;
-    box->bottom = (unsigned)rect->bottom;
-    return fake_format_box_fits(surface->traits.format, box, sub->width, sub->height);
+    return !rect;
 }
 
 static HRESULT copy(struct fake_device *device, struct fake_surface9 *source, const struct fake_box *box,
@@ -194,19 +183,13 @@ static size_t texel_of(const struct fake_format *format, D3DCOLOR colour, unsign
 {
     unsigned char alpha = (unsigned char)(colour >> 24), red = (unsigned char)(colour >> 16);
     unsigned char green = (unsigned char)(colour >> 8), blue = (unsigned char)colour;
-    const unsigned char bgra[4] = {blue, green, red, alpha}, rgba[4] = {red, green, blue, alpha};
+    const unsigned char bgra[4] = {blue, green, red, alpha};
     const float floats[4] = {red / 255.0f, green / 255.0f, blue / 255.0f, alpha / 255.0f};
 
     switch (format->id) {
     case D3DFMT_A8R8G8B8:
     case D3DFMT_X8R8G8B8: memcpy(texel, bgra, 4); return 4;
-    case D3DFMT_A8B8G8R8:
-    case D3DFMT_X8B8G8R8: memcpy(texel, rgba, 4); return 4;
-    case D3DFMT_A8: texel[0] = alpha; return 1;
-    case D3DFMT_L8: texel[0] = red; return 1;
-    case D3DFMT_R32F:
-    case D3DFMT_G32R32F:
-    case D3DFMT_A32B32G32R32F: memcpy(texel, floats, format->bytes); return format->bytes;
+    case D3DFMT_G32R32F: memcpy(texel, floats, format->bytes); return format->bytes;
     default: return 0;
     }
 }

@@ -326,13 +326,17 @@ static bool owns(const struct node *node, int shared)
     return false;
 }
 
-/* A barrier and a marker without a list, and a release, wait for all of their queue. */
+/* A barrier and a marker without a list, and a release, wait for all of their queue; so does an acquire behind a user
+ * event. */
 static bool waits_for_queue(const struct model *m, const struct node *node)
 {
-    bool list = false;
-    for (int i = 0; i < m->node_count; i++)
-        list = list || set_has(&node->waits, i);
-    return node->kind == NODE_RELEASE ||
+    bool list = false, blocked = false;
+    for (int i = 0; i < m->node_count; i++) {
+        const bool waits = set_has(&node->waits, i), barred = m->nodes[i].queue == node->queue && m->nodes[i].bars;
+        list = list || waits;
+        blocked = blocked || (m->nodes[i].fate == PENDING && (waits || barred));
+    }
+    return node->kind == NODE_RELEASE || (node->kind == NODE_ACQUIRE && blocked) ||
            ((node->kind == NODE_BARRIER || node->kind == NODE_MARKER || node->kind == NODE_NOTHING) && !list);
 }
 

@@ -6,6 +6,8 @@ static const struct {
     unsigned drivers;
     const char *reason;
 } quirks[QUIRKS] = {
+    [QUIRK_NO_FAILURES] = {POCL, "PoCL 3.1 ends the process if a command fails whose event nobody holds, or that ends "
+                                 "at that moment for another reason"},
     [QUIRK_NO_FAILED_WAITS] = {POCL, "PoCL 3.1 never ends a command that is enqueued behind an event which has failed"},
     [QUIRK_NO_OVERTAKING] = {POCL,
                              "in PoCL 3.1 a command that fails lets later ones of its queue overtake those before it"},

@@ -6,6 +6,7 @@
 #include "world.h"
 
 enum quirk {
+    QUIRK_NO_FAILURES,
     QUIRK_NO_FAILED_WAITS,
     QUIRK_NO_OVERTAKING,
     QUIRK_FINISH_BY_MARKER,

@@ -1,5 +1,5 @@
 /* The target of libFuzzer for the companion's channel: any bytes are a request, with a name behind it. The process looks like one
- * of Wine's (fake_ntdll.c, by CLD3D_TEST_NTDLL). A CALL would run what the bytes name, as it has to: only that of the function
+ * of Wine's (fake_ntdll.c, by CLD3D_TEST_NTDLL). A CALL would run what the bytes name, as it has to: only that of a function
  * that does nothing is made. What may come of a request is in channel.h. */
 #include "../../src/companion/channel.h"
 
@@ -10,7 +10,11 @@
 #include <string.h>
 
 static cl_device_id device;
-static uint64_t nothing;
+
+/* What a CALL runs. */
+static void nothing(void)
+{
+}
 
 static void fail(const char *what)
 {
@@ -25,7 +29,7 @@ static cl_int ask(struct channel_request *request, size_t size)
 
 static void open_channel(void)
 {
-    struct channel_request request = {.version = CHANNEL_VERSION, .action = CHANNEL_NOTHING};
+    struct channel_request request = {.version = CHANNEL_VERSION, .action = CHANNEL_HELLO};
     const char *ntdll = getenv("CLD3D_TEST_NTDLL");
     cl_platform_id platform;
     if (!ntdll || !dlopen(ntdll, RTLD_NOW))
@@ -34,7 +38,6 @@ static void open_channel(void)
         fail("there is no device");
     if (ask(&request, sizeof(request)) || !request.result)
         fail("there is no channel");
-    nothing = request.result;
 }
 
 /* What the pointers of a request point to is the client's: a name that ends. */
@@ -43,7 +46,7 @@ static void point(struct channel_request *request, const char *name)
     request->arguments[0] =
         request->action == CHANNEL_FIND || request->action == CHANNEL_VULKAN ? (uint64_t)(uintptr_t)name : 0;
     request->arguments[1] = (uint64_t)(uintptr_t)name;
-    request->address = nothing;
+    request->address = (uint64_t)(uintptr_t)nothing;
 }
 
 static cl_int right_code(const struct channel_request *request, size_t size)
@@ -52,7 +55,9 @@ static cl_int right_code(const struct channel_request *request, size_t size)
         return CL_INVALID_VALUE; /* the driver's: an unknown query */
     if (request->action == CHANNEL_HELLO)
         return CL_SUCCESS;
-    return request->version == CHANNEL_VERSION && request->action <= CHANNEL_VULKAN ? CL_SUCCESS : CL_INVALID_VALUE;
+    return request->version == CHANNEL_VERSION && request->action <= CHANNEL_VULKAN && request->action != 3
+               ? CL_SUCCESS
+               : CL_INVALID_VALUE;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -78,7 +78,8 @@ static bool note(void **noted, void *from, void *to)
 
 static void CL_CALLBACK memory_gone(cl_mem memory, void *import)
 {
-    note(acquired, memory, NULL);
+    if (note(acquired, memory, NULL))
+        fake()->acquired(-1);
     fake()->close(import);
 }
 
@@ -241,15 +242,6 @@ static void change_hands_of(int difference, cl_mem object)
         fake()->violation("an object is released in the driver that is not acquired");
 }
 
-/* The event of a command that has failed. */
-static cl_int give_failed(cl_command_queue queue, cl_int number, cl_event *event)
-{
-    cl_context context = NULL;
-    cl_int status = below->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
-    *event = status == CL_SUCCESS ? below->clCreateUserEvent(context, &status) : NULL;
-    return *event ? below->clSetUserEventStatus(*event, number) : status;
-}
-
 static void *end_later(void *user)
 {
     for (int i = 0; i < 20000 && fake()->holds(); i++)
@@ -286,8 +278,6 @@ static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count
         (count < 64 &&
          fails(difference > 0 ? FAKE_VULKAN_ACQUIRE_REST_FAILS : FAKE_VULKAN_RELEASE_REST_FAILS, &status)))
         return status;
-    if (difference < 0 && fails(FAKE_VULKAN_RELEASE_ENDS, &status))
-        return give_failed(queue, status, event);
     if (fake()->strikes(difference > 0 ? "external acquire" : "external release"))
         return DRIVERS_OWN_NUMBER;
     /* NVIDIA's driver waits in the call for all that comes before the command. */

@@ -1,0 +1,13 @@
+/* rusticl, Mesa's driver. */
+#include "drivers/drivers.h"
+
+static const struct driver_quirk quirks[] = {
+    {QUIRK_FINISH_HOLDS_QUEUE,
+     "rusticl-finish-holds-queue",
+     "a thread in clFinish or a blocking command keeps others from flushing its queue, or waiting for it: deferred "
+     "commands look at the events of such a queue",
+     {0, 0},
+     NULL},
+};
+
+const struct driver driver_rusticl = {"rusticl", quirks, sizeof(quirks) / sizeof(quirks[0])};
