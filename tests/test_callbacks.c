@@ -505,9 +505,16 @@ static void failed_handovers(void)
 
 /* ---- threads are short for a moment ---- */
 
+/* All cases, but for the one of a queue out of order where the device has none. */
 static void ours(void)
 {
-    callbacks_ours(11);
+    cl_command_queue_properties properties = 0;
+    cl_platform_id platform = NULL;
+    cl_device_id device = NULL;
+    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL), CL_SUCCESS);
+    callbacks_ours(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE ? 12 : 11);
 }
 
 #endif

@@ -167,6 +167,7 @@ static void run(struct deferred *d, bool elsewhere)
     queues_flush(d->queue->context);
     for (cl_uint i = 0; i < d->waits.count; i++)
         failed = !event_await_unless(d->waits.events[i], held) || failed;
+    failed = failed || event_list_failed(d->waits.count, d->waits.events); /* of deferred commands, too */
     const bool done = d->run(d, failed, elsewhere);
     os_lock(&registry_lock);
     if (!done)

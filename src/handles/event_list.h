@@ -22,7 +22,7 @@ struct enqueueing {
     cl_uint wait_count;
     const cl_event *wait;
     struct event_list *done;
-    bool ours; /* the queue is cld3d's own, which no user event blocks */
+    bool blocked; /* a user event may block the queue */
     /* There is no wait list, and nobody needs an event: a command that would do nothing is left out. */
     bool unobserved;
 };

@@ -21,14 +21,15 @@ static cl_int end_event(const struct command *c, const struct event_list *writes
 /* OpenCL's part, right after Direct3D's. If a part of it is refused, `writes` has the events of the others. */
 static cl_int enqueue_writes(const struct command *c, struct event_list *writes)
 {
+    struct pending_command pending;
+    cl_event end = NULL;
+    pending_begin(&pending, c->queue, PENDING_BARRIER, c->wait_count, c->wait, false);
     const struct enqueueing to = {.queue = c->queue->head.handle,
                                   .wait_count = c->wait_count,
                                   .wait = c->wait,
                                   .done = writes,
+                                  .blocked = pending.mask || (queue_out_of_order(c->queue) && user_event_pending()),
                                   .unobserved = !c->event && !c->wait_count};
-    struct pending_command pending;
-    cl_event end = NULL;
-    pending_begin(&pending, c->queue, PENDING_BARRIER, c->wait_count, c->wait, false);
     cl_int status = command_cl_take(c, &to);
     if (status == CL_SUCCESS && writes->count)
         status = end_event(c, writes, &end);

@@ -57,7 +57,7 @@ static bool move(const struct command *c, const struct deferred_command *d)
 {
     struct event_list done;
     event_list_open(&done);
-    const struct enqueueing to = {.queue = d->transfers, .done = &done, .ours = true};
+    const struct enqueueing to = {.queue = d->transfers, .done = &done};
     const cl_int status = d->release ? command_cl_give(c, d->end, &to) : command_cl_take(c, &to);
     below()->clFlush(d->transfers);
     const bool ended = event_list_await(&done); /* after a failure too: they use the transports' memory */

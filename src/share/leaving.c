@@ -82,6 +82,8 @@ static bool let_go(struct object_record *object, bool last)
     const bool used = lends == LENDS_COUNTED && is_used(memory),
                fenced = lends == LENDS_UNCOUNTED && object->opencl_owns;
     os_stay_loaded();
+    if (object->transfer && object->transfer->transport->leave)
+        object->transfer->transport->leave(object->transfer);
     if ((used && (!last || below()->clSetMemObjectDestructorCallback(memory, on_destroyed, object) != CL_SUCCESS)) ||
         (fenced && !make_fence(&object->leaving.fence, &object->context->base)))
         return false;

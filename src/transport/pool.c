@@ -33,16 +33,18 @@ void pool_enter(struct staging_pool *pool)
     os_unlock(&pool->lock);
 }
 
-/* Drops the oldest copy if there is one more than may be kept. */
+/* Drops the oldest copies that are more than may be kept. */
 void pool_leave(struct staging_pool *pool)
 {
-    struct pooled leaves = {.surface = {.staging = NULL}};
     os_lock(&pool->lock);
     pool->objects--;
-    if (pool->count > POOL_SPARE + pool->objects)
-        leaves = remove_locked(pool, 0);
+    while (pool->count > POOL_SPARE + pool->objects) {
+        struct pooled oldest = remove_locked(pool, 0);
+        os_unlock(&pool->lock);
+        drop(&oldest);
+        os_lock(&pool->lock);
+    }
     os_unlock(&pool->lock);
-    drop(&leaves);
 }
 
 /* The one that was given last: those that are not needed any more become the oldest. */

@@ -91,6 +91,9 @@ struct transport {
      * NULL: the OpenCL below creates them. */
     cl_mem (*create_part)(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type,
                           const void *info, cl_int *status);
+    /* The driver's memory object is about to be released, in whatever step the transfer is; may be called again. NULL:
+     * there is nothing to do before. */
+    void (*leave)(struct transfer *transfer);
     /* Frees the transfer, in whatever step it is. The memory object has been released, and no command uses memory that
      * it lends. Not called in a callback of the driver. */
     void (*destroy)(struct transfer *transfer);

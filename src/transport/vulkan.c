@@ -125,7 +125,8 @@ static cl_int share(struct vulkan_object *o, const struct transfer_request *requ
     if (status != CL_SUCCESS && o->at.native.image)
         status = vulkan_import_copy(o, request, by_copy);
     if (status != CL_SUCCESS || o->gpu_copy)
-        snprintf(why, TRANSPORT_WHY, "%.79s; %.78s; copy: %.78s", by_import, over_mapped, by_copy);
+        snprintf(why, TRANSPORT_WHY, "%.79s; %.78s%s%.78s", by_import, over_mapped, by_copy[0] ? "; copy: " : "",
+                 by_copy);
     return status;
 }
 
@@ -207,7 +208,7 @@ static bool all_stayed(const struct handover *handover)
 static bool driver_releases(const struct handover *handover)
 {
     return callback_runs_commands() || log_next("external memory", "clEnqueueReleaseExternalMemObjectsKHR",
-                                                vulkan_external_apart(handover, false, NULL)) == CL_SUCCESS;
+                                                vulkan_external_apart(handover, false)) == CL_SUCCESS;
 }
 
 /* Takes back the objects that OpenCL has. An image that has moved is not passed back. */
@@ -221,6 +222,11 @@ static bool take_back(const struct handover *handover)
             is_there(o, why);
     }
     return move(handover, false, true) && released;
+}
+
+static void leave(struct transfer *transfer)
+{
+    driver_releases(&(struct handover){transfer->surface.api, &transfer, 1});
 }
 
 static void undo(const struct handover *handover)
@@ -271,31 +277,29 @@ static bool d3d_take(const struct handover *handover)
 
 /* ---- OpenCL's steps ---- */
 
-/* NVIDIA's driver waits in the call for everything before an external acquire or release. So these use a queue of
- * cld3d's own while a user event is pending, which may block the application's queue, and in a driver's callback. */
-static bool is_apart(void)
+static bool has_times(cl_command_queue queue)
 {
-    return user_event_pending() || callback_runs_commands();
+    cl_command_queue_properties properties = 0;
+    below()->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+    return (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
 }
 
-/* In a callback this does not wait for a command, but returns its event. */
+/* NVIDIA's driver waits in the call for what a user event blocks before an external acquire, and has no profiling times
+ * for it. */
 static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
-    const bool apart = is_apart();
     const cl_uint before = to->done->count;
-    const cl_int status = apart ? vulkan_external_apart(handover, true, callback_runs_commands() ? to->done : NULL)
-                                : vulkan_external(handover, true, to);
-    const bool none = to->done->count == before;
-    struct enqueueing behind = *to;
-    behind.unobserved = to->unobserved && none; /* else the application's queue has to follow those of another queue */
-    return status == CL_SUCCESS && (apart || none) ? commands_placeholder(&behind) : status;
+    const cl_int status = to->blocked ? vulkan_external_apart(handover, true) : vulkan_external(handover, true, to);
+    if (status != CL_SUCCESS || to->done->count == before)
+        return status == CL_SUCCESS ? commands_placeholder(to) : status;
+    const struct enqueueing behind = {.queue = to->queue, .done = to->done};
+    return has_times(to->queue) ? commands_placeholder(&behind) : CL_SUCCESS;
 }
 
-/* Objects that are not released here are released when those commands have ended. */
 static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
 {
     const cl_uint before = to->done->count;
-    const cl_int status = is_apart() && !to->ours ? CL_SUCCESS : vulkan_external(handover, false, to);
+    const cl_int status = vulkan_external(handover, false, to);
     return status == CL_SUCCESS && to->done->count == before ? commands_marker(to) : status;
 }
 
@@ -306,6 +310,7 @@ const struct transport vulkan_transport = {
     .free_state = free,
     .create = create,
     .create_part = vulkan_create_part,
+    .leave = leave,
     .destroy = destroy,
     .d3d_give = d3d_give,
     .cl_take = cl_take,

@@ -220,7 +220,7 @@ cl_int vulkan_external(const struct handover *handover, bool acquire, const stru
     return CL_SUCCESS;
 }
 
-cl_int vulkan_external_apart(const struct handover *handover, bool acquire, struct event_list *later)
+cl_int vulkan_external_apart(const struct handover *handover, bool acquire)
 {
     const struct vulkan_context *c = vulkan_object(handover->transfers[0])->context;
     struct event_list here;
@@ -232,11 +232,8 @@ cl_int vulkan_external_apart(const struct handover *handover, bool acquire, stru
     if (!queue)
         return status;
     event_list_open(&here);
-    status =
-        vulkan_external(handover, acquire, &(struct enqueueing){queue, 0, NULL, later ? later : &here, true, false});
-    if (later)
-        below()->clFlush(queue);
-    else if (!event_list_await(&here) && status == CL_SUCCESS)
+    status = vulkan_external(handover, acquire, &(struct enqueueing){.queue = queue, .done = &here});
+    if (!event_list_await(&here) && status == CL_SUCCESS)
         status = CL_OUT_OF_RESOURCES;
     event_list_close(&here);
     own_queue_put(queue);

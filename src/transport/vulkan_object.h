@@ -74,10 +74,10 @@ cl_int vulkan_import_copy(struct vulkan_object *object, const struct transfer_re
 cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type,
                           const void *info, cl_int *status);
 /* Enqueues the driver's acquire of the imported objects that it has not acquired, or its release of those that it has.
- * The driver may wait for everything before the command. */
+ * The driver may wait in the call for everything before the command. */
 cl_int vulkan_external(const struct handover *handover, bool acquire, const struct enqueueing *to);
-/* The same in a queue of cld3d's own. `later` gets the events; NULL: waits for them. */
-cl_int vulkan_external_apart(const struct handover *handover, bool acquire, struct event_list *later);
+/* The same in a queue of cld3d's own. Waits for it. */
+cl_int vulkan_external_apart(const struct handover *handover, bool acquire);
 
 /* ---- vulkan_mapped.c: over host-visible memory ---- */
 

@@ -210,7 +210,9 @@ static enum fate fate_of(const struct model *m, const struct node *node)
             continue;
         if (other == PENDING)
             return PENDING;
-        if (waits && other == FAILED)
+        const bool hidden =
+            m->hides && m->nodes[i].kind >= NODE_ACQUIRE && node->kind != NODE_ACQUIRE && node->kind != NODE_RELEASE;
+        if (waits && other == FAILED && !hidden)
             fate = FAILED;
         else if (other != DONE && fate == DONE)
             fate = OPEN;

@@ -106,6 +106,7 @@ struct model {
         bool out_of_order;
     } queues[MOST_QUEUES];
     struct set known; /* the program knows that they are over */
+    bool hides;       /* what waits for a failed acquire or release may end as if that had not failed */
     bool faults;      /* Direct3D may fail: acquires and releases that end now are asked what came of them */
     /* Asks what came of a node that is over: DONE, FAILED or OPEN. */
     enum fate (*observe)(void *context, int node);

@@ -28,6 +28,9 @@ static const struct {
     [QUIRK_BUFFER_IMAGES_IN_BYTES] =
         {RUSTICL, "in rusticl 22.3 a write to an image of a buffer, and a read of a part of one, takes texels "
                   "for bytes"},
+    [QUIRK_HIDES_FAILED_GATES] = {POCL,
+                                  "PoCL 3.1 frees commands behind a failed one while it uses them: what waits for a "
+                                  "deferred acquire or release that has failed is run (docs/behaviour.md)"},
 };
 
 bool quirk(enum driver driver, enum quirk quirk)

@@ -1,5 +1,5 @@
-/* What the executor leaves out since the OpenCL below can't do it. Each is a defect of a driver; none loosens what the
- * calls that remain must give. */
+/* What the executor leaves out since the OpenCL below can't do it. Each is a defect of a driver; none but the last loosens
+ * what the calls that remain must give. */
 #ifndef CLD3D_TESTS_FUZZ_QUIRKS_H
 #define CLD3D_TESTS_FUZZ_QUIRKS_H
 
@@ -16,6 +16,7 @@ enum quirk {
     QUIRK_FAILS_SILENTLY,
     QUIRK_UNMAP_WRITES_BACK,
     QUIRK_BUFFER_IMAGES_IN_BYTES,
+    QUIRK_HIDES_FAILED_GATES,
     QUIRKS
 };
 

@@ -377,6 +377,7 @@ static struct run *open_run(const struct sequence *s, bool verbose, struct run *
     model_open(&run->model, observe, run);
     if (!world_open(&run->world, &run->model, &s->setting, other ? &other->world : NULL))
         fuzz_fail("no world", "what a sequence runs in can't be made");
+    run->model.hides = quirk(run->world.driver, QUIRK_HIDES_FAILED_GATES);
     run->other = other;
     if (other)
         other->other = run;
