@@ -39,7 +39,7 @@ INSTALLED = Run(statuses=(0, 131), says=SHARED, before=INSTALL)
 RULES = [
     # What only names something.
     (r"(out|build)/\S*(, (out|build)/\S*)*|scripts/|wine reg|cld3d-setup( run| install| doctor)?|cld3dinfo(\.exe)?", NAME),
-    (r"scripts/(check|doc_commands\.py|coverage|coverage-page|bundle-look|check --suite SUITE NAME|generate\.py)", NAME),
+    (r"scripts/(check|doc_commands\.py|coverage|bundle-look|check --suite SUITE NAME|generate\.py)", NAME),
     (r"cld3dinfo --(register|json)|out/x64/cld3dinfo.exe", Not("covered by the commands of cld3dinfo.exe")),
     # Building and packing.
     (r"make build", Run(minutes=30)),

@@ -393,12 +393,13 @@ SHARING_CASE(two_user_events, 0)
     shared_close(&shared);
 }
 
-/* Cycles that are enqueued while the queue is blocked run in their order, in the call that sets it free. */
+/* Cycles that are enqueued while the queue is blocked run in their order, in the call that sets it free: more than cld3d
+ * tells apart. */
 SHARING_CASE(cycles_meanwhile, 0)
 {
-    enum { CYCLES = 4 };
+    enum { CYCLES = 40 };
     struct shared all[KINDS];
-    unsigned char bytes[KINDS][CYCLES][SHARED_BYTES], seen[KINDS][CYCLES][SHARED_BYTES];
+    static unsigned char bytes[KINDS][CYCLES][SHARED_BYTES], seen[KINDS][CYCLES][SHARED_BYTES];
     if (!shared_open_all(rig, 1, all))
         return;
     const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
@@ -438,6 +439,39 @@ SHARING_CASE(cycles_meanwhile, 0)
     for (unsigned i = 0; i < KINDS; i++)
         CHECK(round_trip(rig, &all[i], 10 + 3 * (CYCLES - 1) + i, 90 + i));
     shared_close_all(all);
+}
+
+/* So many user events that cld3d does not tell all of them apart: what waits for one of those may wait for the
+ * others, but not for those that are made after it. */
+SHARING_CASE(many_user_events, 0)
+{
+    enum { EVENTS = 80, WAITED = 75 };
+    struct shared shared;
+    unsigned char bytes[SHARED_BYTES];
+    cl_event users[EVENTS], released = NULL;
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    for (int i = 0; i <= WAITED; i++)
+        users[i] = user_event(rig->context);
+    rig_pattern(bytes, sizeof(bytes), 7);
+    CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &users[WAITED], NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+    for (int i = WAITED + 1; i < EVENTS; i++)
+        users[i] = user_event(rig->context);
+    CHECK(rig_event_status(released) > CL_COMPLETE);
+    for (int i = 0; i < WAITED; i++)
+        CHECK_INT(clSetUserEventStatus(users[i], CL_COMPLETE), CL_SUCCESS);
+    CHECK(rig_event_status(released) > CL_COMPLETE);
+    CHECK_INT(clSetUserEventStatus(users[WAITED], CL_COMPLETE), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, 7));
+    CHECK_INT(outcome(released), CL_COMPLETE);
+    for (int i = WAITED + 1; i < EVENTS; i++)
+        CHECK_INT(clSetUserEventStatus(users[i], CL_COMPLETE), CL_SUCCESS);
+    for (int i = 0; i < EVENTS; i++)
+        end_event(users[i]);
+    end_event(released);
+    shared_close(&shared);
 }
 
 /* The next cycle of an object is in another queue, which itself is free. */
@@ -729,6 +763,7 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("the functions of OpenCL 1.0 that order commands", older_functions),
     SHARING_TESTS("release behind two user events", two_user_events),
     SHARING_TESTS("whole cycles behind a user event", cycles_meanwhile),
+    SHARING_TESTS("more user events than are told apart", many_user_events),
     SHARING_TESTS("a cycle in a free queue behind one in a held queue", cycle_in_a_free_queue),
     SHARING_TESTS("release in another queue than the acquire", release_in_another_queue),
     SHARING_TESTS("a queue held again behind a release", held_again_behind_the_release),

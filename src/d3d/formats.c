@@ -175,7 +175,8 @@ bool cl_order_packed_yuv(cl_channel_order order)
     return order == CL_YUYV_INTEL || order == CL_UYVY_INTEL || order == CL_YVYU_INTEL || order == CL_VYUY_INTEL;
 }
 
-unsigned cl_type_bytes(cl_channel_type type)
+/* Bytes of one channel of a channel type that is not packed; 0 for others. */
+static unsigned type_bytes(cl_channel_type type)
 {
     switch (type) {
     case CL_SNORM_INT8:
@@ -201,7 +202,7 @@ bool cl_format_equal(cl_image_format a, cl_image_format b)
 
 size_t cl_format_texel_bytes(cl_image_format format)
 {
-    return (size_t)cl_order_channels(format.image_channel_order) * cl_type_bytes(format.image_channel_data_type);
+    return (size_t)cl_order_channels(format.image_channel_order) * type_bytes(format.image_channel_data_type);
 }
 
 size_t cl_region_bytes(const size_t *region, size_t texel_bytes)

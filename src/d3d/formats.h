@@ -49,7 +49,5 @@ size_t cl_region_bytes(const size_t *region, size_t texel_bytes);
 unsigned cl_order_channels(cl_channel_order order);
 /* Whether texels come in pairs that share their chroma (cl_intel_packed_yuv). */
 bool cl_order_packed_yuv(cl_channel_order order);
-/* Bytes of one channel of a channel type that is not packed; 0 for others. */
-unsigned cl_type_bytes(cl_channel_type type);
 
 #endif

@@ -107,18 +107,6 @@ cl_mem image_wide_buffer(const struct image_record *image, const size_t *region,
 cl_int image_publish(const struct image_part *part, bool blocking, cl_command_type type, cl_event first, cl_event done,
                      cl_event *event);
 
-/* How a kernel may use the image that its argument names. */
-void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes);
-/* Call this before the driver gets kernels that read or write an image: an emulated one is prepared for them as for an
- * enqueued kernel (launch.c), behind the wait list. The kernels must wait for the events that are added to `requantized`.
- * Other images need nothing. After the driver has the kernels, call image_after_kernels for each image, and then
- * image_end_kernels with the driver's status: later commands run after those in `requantized` even if the kernels are
- * refused. It closes the list. */
-cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem image, bool reads, bool writes,
-                            cl_uint wait_count, const cl_event *wait, struct event_list *requantized);
-void image_after_kernels(cl_mem image, bool writes);
-void image_end_kernels(cl_command_queue queue, struct event_list *requantized, cl_int status);
-
 /* The parts of the tier. */
 void image_install(cl_icd_dispatch *table);
 void transfer_install(cl_icd_dispatch *table);

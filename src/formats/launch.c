@@ -9,7 +9,8 @@
 #include "log.h"
 #include "handles/kernel.h"
 
-void image_kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes)
+/* How a kernel may use the image that its argument names. */
+static void kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *writes)
 {
     cl_kernel_arg_access_qualifier access = CL_KERNEL_ARG_ACCESS_READ_WRITE;
     if (next.clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER, sizeof(access), &access, NULL) !=
@@ -83,32 +84,6 @@ static cl_int requantize(struct image_record *image, cl_command_queue queue, cl_
     return CL_SUCCESS;
 }
 
-cl_int image_before_kernels(const char *call, cl_command_queue queue, cl_mem handle, bool reads, bool writes,
-                            cl_uint wait_count, const cl_event *wait, struct event_list *requantized)
-{
-    struct image_record *image = image_get(handle);
-    const cl_int status = image && reads ? requantize(image, queue, wait_count, wait, requantized) : CL_SUCCESS;
-    if (image && writes && status == CL_SUCCESS)
-        image_set_unquantized(image);
-    record_release(image);
-    return log_next(call, "the conversion of an image argument", status);
-}
-
-void image_after_kernels(cl_mem handle, bool writes)
-{
-    struct image_record *image = writes ? image_get(handle) : NULL;
-    if (image)
-        image_set_unquantized(image);
-    record_release(image);
-}
-
-void image_end_kernels(cl_command_queue queue, struct event_list *requantized, cl_int status)
-{
-    if (status != CL_SUCCESS && requantized->count && !event_list_failed(requantized->count, requantized->events))
-        next.clEnqueueBarrierWithWaitList(queue, requantized->count, requantized->events, NULL);
-    event_list_close(requantized);
-}
-
 /* The emulated images that a kernel uses. */
 struct arguments {
     struct image_record *images[KERNEL_ARGUMENTS]; /* retained */
@@ -131,7 +106,7 @@ static cl_int before_launch(struct arguments *a, const char *call, cl_command_qu
     if (registry_hot())
         a->count = kernel_records(kernel, RECORD_IMAGE, (struct record **)a->images, indexes, KERNEL_ARGUMENTS);
     for (cl_uint i = 0; i < a->count; i++)
-        image_kernel_access(kernel, indexes[i], &reads[i], &a->writes[i]);
+        kernel_access(kernel, indexes[i], &reads[i], &a->writes[i]);
     for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++)
         if (reads[i])
             status = requantize(a->images[i], queue, *wait_count, *wait, &a->requantized);
@@ -143,7 +118,7 @@ static cl_int before_launch(struct arguments *a, const char *call, cl_command_qu
     return log_next(call, "the conversion of an image argument", status);
 }
 
-/* Called when the driver has accepted or refused the kernel. */
+/* Called when the driver has accepted or refused the kernel: later commands run after the conversions even then. */
 static void end_launch(struct arguments *a, cl_command_queue queue, cl_int status)
 {
     for (cl_uint i = 0; i < a->count; i++) {
@@ -151,7 +126,9 @@ static void end_launch(struct arguments *a, cl_command_queue queue, cl_int statu
             image_set_unquantized(a->images[i]);
         record_release(a->images[i]);
     }
-    image_end_kernels(queue, &a->requantized, status);
+    if (status != CL_SUCCESS && a->requantized.count && !event_list_failed(a->requantized.count, a->requantized.events))
+        next.clEnqueueBarrierWithWaitList(queue, a->requantized.count, a->requantized.events, NULL);
+    event_list_close(&a->requantized);
 }
 
 static cl_int CL_API_CALL enqueue_nd_range_kernel(cl_command_queue command_queue, cl_kernel kernel, cl_uint work_dim,

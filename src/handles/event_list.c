@@ -64,14 +64,6 @@ bool event_list_await(const struct event_list *list)
     return all;
 }
 
-void event_list_move(struct event_list *to, struct event_list *from)
-{
-    *to = *from;
-    if (from->events == from->inline_storage)
-        to->events = to->inline_storage;
-    event_list_open(from);
-}
-
 void event_list_close(struct event_list *list)
 {
     for (cl_uint i = 0; i < list->count; i++)

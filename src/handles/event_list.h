@@ -40,8 +40,6 @@ bool event_list_retain(struct event_list *list, cl_event event);
 bool event_list_join(struct event_list *list, cl_uint *wait_count, const cl_event **wait);
 /* Waits for the events. False: one failed. */
 bool event_list_await(const struct event_list *list);
-/* Moves all events to an empty list. */
-void event_list_move(struct event_list *to, struct event_list *from);
 /* Drops all references and frees the list. */
 void event_list_close(struct event_list *list);
 

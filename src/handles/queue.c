@@ -76,7 +76,9 @@ static cl_int follow(struct context_record *context, cl_command_queue handle)
     return CL_SUCCESS;
 }
 
-cl_command_queue queue_followed(const char *call, cl_context context, cl_command_queue handle, cl_int *errcode_ret)
+/* A queue that the driver has created for the application in `call`. If memory is short the queue is released, and
+ * `errcode_ret` (NULL is allowed) gets the code. `handle` may be NULL. */
+static cl_command_queue followed(const char *call, cl_context context, cl_command_queue handle, cl_int *errcode_ret)
 {
     struct context_record *record = handle ? registry_get(RECORD_CONTEXT, context) : NULL;
     const cl_int status = record ? follow(record, handle) : CL_SUCCESS;
@@ -93,7 +95,7 @@ static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_i
                                                  cl_command_queue_properties properties, cl_int *errcode_ret)
 {
     cl_command_queue queue = below()->clCreateCommandQueue(context, device, properties, errcode_ret);
-    return queue_followed("clCreateCommandQueue", context, queue, errcode_ret);
+    return followed("clCreateCommandQueue", context, queue, errcode_ret);
 }
 
 static cl_command_queue CL_API_CALL create_queue_with_properties(cl_context context, cl_device_id device,
@@ -101,7 +103,7 @@ static cl_command_queue CL_API_CALL create_queue_with_properties(cl_context cont
                                                                  cl_int *errcode_ret)
 {
     cl_command_queue queue = below()->clCreateCommandQueueWithProperties(context, device, properties, errcode_ret);
-    return queue_followed("clCreateCommandQueueWithProperties", context, queue, errcode_ret);
+    return followed("clCreateCommandQueueWithProperties", context, queue, errcode_ret);
 }
 
 static cl_int CL_API_CALL set_property(cl_command_queue handle, cl_command_queue_properties properties, cl_bool enable,

@@ -6,9 +6,6 @@
 
 #include <CL/cl.h>
 
-/* A queue that the driver has created for the application in `call`, which may fail for lack of memory: then the queue
- * is released, and `errcode_ret` (NULL is allowed) gets the code. `handle` may be NULL. */
-cl_command_queue queue_followed(const char *call, cl_context context, cl_command_queue handle, cl_int *errcode_ret);
 /* A queue of cld3d's own; NULL on failure, with the driver's code in `*status` (`status` may be NULL). Unlike
  * clReleaseCommandQueue, own_queue_put delivers no callbacks of the application first. It accepts NULL. */
 cl_command_queue own_queue_make(cl_context context, cl_device_id device, cl_command_queue_properties properties,

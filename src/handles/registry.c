@@ -54,7 +54,8 @@ static bool grow_locked(void)
     return true;
 }
 
-struct record *registry_remove_locked(enum record_kind kind, const void *handle)
+/* The caller takes over the registry's reference, and puts it without the lock. */
+static struct record *remove_locked(enum record_kind kind, const void *handle)
 {
     struct record **place = place_locked(kind, handle);
     struct record *record = *place;
@@ -71,7 +72,7 @@ bool registry_add_locked(struct record *record, struct record **stale)
     *stale = NULL;
     if (atomic_load_explicit(&registry_records, memory_order_relaxed) >= bucket_count && !grow_locked())
         return false;
-    *stale = registry_remove_locked(record->kind, record->handle);
+    *stale = remove_locked(record->kind, record->handle);
     if (*stale && (*stale)->weak)
         *stale = NULL; /* the registry does not hold the record */
     record->app_refs = 1;
@@ -176,7 +177,7 @@ void registry_app_release(enum record_kind kind, const void *handle)
     struct record *record = registry_find_locked(kind, handle);
     const bool last = record && --record->app_refs == 0;
     if (last)
-        registry_remove_locked(kind, handle);
+        remove_locked(kind, handle);
     os_unlock(&registry_lock);
     if (last)
         record_release(record);
@@ -217,22 +218,14 @@ void registry_leave(struct record *record)
 {
     os_lock(&registry_lock);
     if (record->weak && registry_find_locked(record->kind, record->handle) == record)
-        registry_remove_locked(record->kind, record->handle);
+        remove_locked(record->kind, record->handle);
     os_unlock(&registry_lock);
 }
 
 void registry_forget(enum record_kind kind, const void *handle)
 {
     os_lock(&registry_lock);
-    struct record *record = registry_remove_locked(kind, handle);
+    struct record *record = remove_locked(kind, handle);
     os_unlock(&registry_lock);
     record_release(record);
-}
-
-void registry_each_locked(enum record_kind kind, void (*visit)(struct record *, void *), void *data)
-{
-    for (size_t i = 0; i < bucket_count; i++)
-        for (struct record *record = buckets[i]; record; record = record->chain)
-            if (record->kind == kind)
-                visit(record, data);
 }

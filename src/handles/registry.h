@@ -92,10 +92,5 @@ void registry_leave(struct record *record);
 
 /* Removes a record from the registry, whatever references the application has. */
 void registry_forget(enum record_kind kind, const void *handle);
-/* The same while the lock is held: the caller takes over the registry's reference, and puts it without the lock. */
-struct record *registry_remove_locked(enum record_kind kind, const void *handle);
-
-/* Calls `visit` for each record of a kind with the lock held. */
-void registry_each_locked(enum record_kind kind, void (*visit)(struct record *, void *), void *data);
 
 #endif

@@ -26,7 +26,7 @@ cl_platform_id *platform_list(cl_uint *count, cl_int *status)
     return NULL;
 }
 
-cl_int platform_check(cl_platform_id platform)
+static cl_int platform_check(cl_platform_id platform)
 {
     cl_uint count;
     cl_int status;

@@ -87,7 +87,7 @@ cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, 
 /* An object counts as not written only if the kernel cannot write it: a read-only memory object, an image argument
  * declared read-only, constant memory. A pointer to const proves nothing. Not every driver refuses a read-only image as an
  * argument declared write-only. */
-bool guard_may_write(cl_kernel kernel, cl_uint index, const struct object_record *object)
+static bool may_write(cl_kernel kernel, cl_uint index, const struct object_record *object)
 {
     cl_kernel_arg_access_qualifier access;
     cl_kernel_arg_address_qualifier address;
@@ -114,7 +114,7 @@ cl_int guard_kernel(struct guard *guard, cl_kernel kernel)
             kernel_records(kernel, RECORD_OBJECT, (struct record **)objects, indexes, KERNEL_ARGUMENTS);
         for (cl_uint i = 0; i < count; i++) {
             if (status == CL_SUCCESS)
-                status = check(guard, objects[i], guard_may_write(kernel, indexes[i], objects[i]));
+                status = check(guard, objects[i], may_write(kernel, indexes[i], objects[i]));
             else
                 record_release(objects[i]);
         }

@@ -31,9 +31,6 @@ cl_int guard_objects(struct guard *guard, cl_uint count, const cl_mem *objects, 
  * read. */
 cl_int guard_kernel(struct guard *guard, cl_kernel kernel);
 
-/* Whether a kernel may write to the shared object that its argument names. */
-bool guard_may_write(cl_kernel kernel, cl_uint index, const struct object_record *object);
-
 /* The driver has taken the command, or not; returns `status`. `event` is where the application wants its event, or
  * NULL. */
 static inline cl_int guard_end(struct guard *guard, cl_int status, const cl_event *event)

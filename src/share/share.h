@@ -148,9 +148,7 @@ const struct d3d_api *media_api(cl_uint adapter_type);
 /* The formats of an API's family that a context shares, as DXGI_FORMAT or D3DFORMAT codes (format_query.c). */
 cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
                          cl_mem_object_type type, cl_uint plane, cl_uint capacity, cl_uint *codes, cl_uint *found);
-/* Whether clGetPlatformIDs lists `platform`: CL_INVALID_PLATFORM if not, or the error code of the query.
- * Logs nothing. */
-cl_int platform_check(cl_platform_id platform);
+/* Whether clGetPlatformIDs lists `platform`. Logs nothing. */
 bool platform_valid(cl_platform_id platform);
 /* Whether a device can interoperate with Direct3D: it has images and OpenCL 1.2, as far as its driver reports. An error
  * code: the driver is out of resources, and it is unknown. Logs nothing. */

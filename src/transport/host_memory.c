@@ -185,7 +185,7 @@ static cl_uint references(cl_mem memory)
  * locked, and hangs.) */
 static bool counts_commands(struct trial *t)
 {
-    enum { FEWEST = 8, MOST = 512, MOMENTS = 100 };
+    enum { FEWEST = 8, MOST = 512, MOMENT_NANOSECONDS = 100000000 };
     bool counted = false, alone = false;
     for (int kernels = FEWEST; kernels <= MOST && !counted && passed(t, t->status); kernels *= 2) {
         for (int i = 0; i < kernels; i++)
@@ -193,10 +193,12 @@ static bool counts_commands(struct trial *t)
         counted = references(t->images[TO]) > 1 && references(t->buffers[TO]) > 1;
         passed(t, next.clFinish(t->queue));
     }
-    for (int i = 0; i < MOMENTS && counted && !alone; i++) {
+    /* The last kernel may count for a moment after its end. */
+    const unsigned long long ended = os_nanoseconds();
+    while (counted && !alone && os_nanoseconds() - ended < MOMENT_NANOSECONDS && passed(t, t->status)) {
         alone = references(t->images[TO]) == 1 && references(t->buffers[TO]) == 1;
-        if (!alone)
-            os_sleep_shortly();
+        passed(t, next.clEnqueueMarkerWithWaitList(t->queue, 0, NULL, NULL));
+        passed(t, next.clFinish(t->queue));
     }
     return alone;
 }
