@@ -13,6 +13,7 @@ static bool added; /* since the last pass */
 /* Whether a function runs, and whose; the passes through the list that were requested and have ended. */
 static bool running;
 static const void *running_queue, *running_context;
+static unsigned long long running_since;
 static unsigned long long passes_wanted, passes_ended;
 
 /* Whether this is the delivering thread. */
@@ -34,6 +35,8 @@ static void run_due_locked(unsigned long long *moved)
         running = true;
         running_queue = delivery->queue;
         running_context = delivery->context;
+        running_since = os_nanoseconds();
+        os_wake_all(&changed);
         os_unlock(&lock);
         delivery->run(delivery);
         os_lock(&lock);
@@ -107,10 +110,20 @@ static bool has_any_locked(const void *owner)
     return runs_for_locked(owner);
 }
 
+/* How many milliseconds to wait at most before the next look, if the caller has waited since `began`. 0: no longer: while
+ * another owner's function runs there is no end in sight, and one of this owner's may wait for the caller. A busy
+ * machine may leave the thread without a processor before that. */
+static unsigned patience_locked(const void *owner, unsigned long long began)
+{
+    enum { FUNCTION_MS = 100, PASS_MS = 2000 };
+    const unsigned long long now = os_nanoseconds(), from = running && running_since > began ? running_since : began;
+    const unsigned long long end = from + (running ? FUNCTION_MS : PASS_MS) * 1000000ull;
+    return now >= end || (running && !runs_for_locked(owner)) ? 0 : (unsigned)((end - now) / 1000000) + 1;
+}
+
 void delivery_settle(const void *owner)
 {
-    enum { MOST_MS = 100 };
-    const unsigned long long end = os_nanoseconds() + MOST_MS * 1000000ull;
+    const unsigned long long began = os_nanoseconds();
     if (here || os_process_ends())
         return;
     delivery_retry();
@@ -120,10 +133,9 @@ void delivery_settle(const void *owner)
     os_unlock(&lock);
     const bool polls = any && watch_start(&watch);
     os_lock(&lock);
-    /* While another owner's function runs, there is no end in sight. */
-    for (unsigned long long now; polls && (now = os_nanoseconds()) < end && has_any_locked(owner) &&
-                                 passes_ended < number && (runs_for_locked(owner) || !running);)
-        os_wait(&changed, &lock, (unsigned)((end - now) / 1000000) + 1);
+    for (unsigned wait;
+         polls && has_any_locked(owner) && passes_ended < number && (wait = patience_locked(owner, began));)
+        os_wait(&changed, &lock, wait);
     any = first || running;
     os_unlock(&lock);
     if (!any)

@@ -26,7 +26,7 @@ bool deliver(struct delivery *delivery, bool insist);
 /* Tries again to start the thread if something waits for it. */
 void delivery_retry(void);
 
-/* Before the last release of a queue or context: waits for calls of its own that are due, 100 ms at most. If nothing is
+/* Before the last release of a queue or context: waits for calls of its own that are due, 100 ms at most while one runs. If nothing is
  * left to deliver, cld3d's threads end. Does nothing in a delivered callback, and when the process ends. */
 void delivery_settle(const void *owner);
 

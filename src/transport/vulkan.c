@@ -244,7 +244,7 @@ static bool give(const struct handover *handover)
     bool done = take_back(handover), waited_for = false;
     for (cl_uint i = 0; i < handover->count && done; i++) {
         const struct vulkan_object *o = vulkan_object(handover->transfers[i]);
-        if (o->at.native.image)
+        if (o->at.native.image && !o->passed)
             done = native->flush_deferred(&o->base.surface, &o->at.native);
         waited_for = waited_for || (o->imported && o->at.native.image);
     }

@@ -328,15 +328,23 @@ static bool owns(const struct node *node, int shared)
     return false;
 }
 
-/* A barrier and a marker without a list, and a release, wait for all of their queue; so does an acquire behind a user
- * event. */
+static bool share_objects(const struct node *a, const struct node *b)
+{
+    for (unsigned e = 0; e < a->effect_count; e++)
+        if (a->effects[e].shared >= 0 && owns(b, a->effects[e].shared))
+            return true;
+    return false;
+}
+
+/* A barrier and a marker without a list, and a release, wait for all of their queue; so does an acquire that a user event
+ * blocks. */
 static bool waits_for_queue(const struct model *m, const struct node *node)
 {
     bool list = false, blocked = false;
     for (int i = 0; i < m->node_count; i++) {
         const bool waits = set_has(&node->waits, i), barred = m->nodes[i].queue == node->queue && m->nodes[i].bars;
         list = list || waits;
-        blocked = blocked || (m->nodes[i].fate == PENDING && (waits || barred));
+        blocked = blocked || (m->nodes[i].fate == PENDING && (waits || barred || share_objects(node, &m->nodes[i])));
     }
     return node->kind == NODE_RELEASE || (node->kind == NODE_ACQUIRE && blocked) ||
            ((node->kind == NODE_BARRIER || node->kind == NODE_MARKER || node->kind == NODE_NOTHING) && !list);
@@ -353,10 +361,9 @@ static void order_in_queue(const struct model *m, struct node *node)
 /* Acquires and releases of an object come one after the other, though no event says so. */
 static void order_ownership(const struct model *m, struct node *node)
 {
-    for (unsigned e = 0; e < node->effect_count; e++)
-        for (int i = 0; node->effects[e].shared >= 0 && i < m->node_count; i++)
-            if (owns(&m->nodes[i], node->effects[e].shared))
-                comes_after(m, node, i);
+    for (int i = 0; i < m->node_count; i++)
+        if (share_objects(node, &m->nodes[i]))
+            comes_after(m, node, i);
 }
 
 void model_order(struct model *m, struct node *node)
