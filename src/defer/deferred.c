@@ -73,15 +73,12 @@ cl_int deferred_enqueue(struct deferred *d, cl_uint wait_count, const cl_event *
 /* Sets the gate, or gives up one that is in no queue. As a user event it blocks nothing any longer before that. */
 static void open_gate(struct deferred *d, cl_int status)
 {
-    enum { TRIES = 10 };
-    cl_int set = CL_OUT_OF_RESOURCES;
     os_lock(&registry_lock);
     user_event_end_locked(d->gate_record);
     os_unlock(&registry_lock);
     registry_app_release(RECORD_USER_EVENT, d->gate);
     d->gate_record = NULL;
-    for (int i = 0; i < TRIES && memory_short(set); i++)
-        set = below()->clSetUserEventStatus(d->gate, status);
+    const cl_int set = user_event_set(d->gate, status);
     if (set != CL_SUCCESS)
         log_write(LOG_ERROR, "%s: the driver cannot set a user event (%d): the command's event never ends", d->call,
                   set);
@@ -89,8 +86,8 @@ static void open_gate(struct deferred *d, cl_int status)
 
 void deferred_close(struct deferred *d)
 {
-    if (d->gate_record)
-        open_gate(d, CL_INVALID_OPERATION);
+    if (d->gate_record) /* the command was refused, and what is behind it goes on */
+        open_gate(d, CL_COMPLETE);
     event_put(d->gate);
     event_put(d->event);
     event_list_close(&d->waits);

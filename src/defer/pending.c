@@ -257,6 +257,15 @@ void user_event_end_locked(struct user_event *event)
     deferred_assign_locked();
 }
 
+cl_int user_event_set(cl_event event, cl_int status)
+{
+    enum { TRIES = 10 };
+    cl_int set = below()->clSetUserEventStatus(event, status);
+    for (int i = 1; i < TRIES && memory_short(set); i++)
+        set = below()->clSetUserEventStatus(event, status);
+    return set;
+}
+
 static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcode_ret)
 {
     cl_event event = below()->clCreateUserEvent(context, errcode_ret);
@@ -298,8 +307,8 @@ static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution
         user_event_end_locked(user);
         os_unlock(&registry_lock);
     }
-    status = below()->clSetUserEventStatus(event, execution_status);
-    if (user)
+    status = user_event_set(event, execution_status);
+    if (user && status == CL_SUCCESS)
         deferred_run();
     record_release(user);
     return status;

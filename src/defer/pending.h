@@ -58,6 +58,8 @@ pending_mask pending_of_locked(cl_event event);
 
 /* Tracks a user event that has just been created. NULL: out of memory. */
 struct user_event *user_event_make(cl_event event);
+/* The driver sets the event. It is asked again if it is short of memory. */
+cl_int user_event_set(cl_event event, cl_int status);
 /* The user event is set, or will never be: it blocks nothing any longer. */
 void user_event_end_locked(struct user_event *event);
 /* The command waits for the user event too. Returns what blocks it and the rest of its queue now. */
