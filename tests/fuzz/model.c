@@ -314,7 +314,8 @@ static struct set all_before(const struct model *m, const struct node *node)
         if (!set_has(&before, i) || other->doomed || other->fate != DONE)
             continue;
         set_join(&before, &other->waits);
-        set_join(&before, &other->after);
+        if (!other->silent)
+            set_join(&before, &other->after);
     }
     set_join(&before, &m->known);
     return before;

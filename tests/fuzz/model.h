@@ -76,9 +76,10 @@ struct node {
     enum node_kind kind;
     int queue;
     enum fate fate;
-    bool doomed;       /* pending, but sure to fail; it may be over before the model says so */
-    bool checked;      /* the executor has compared its reads */
-    bool struck;       /* an acquire or release that has met a fault of Direct3D, or may have */
+    bool doomed;  /* pending, but sure to fail; it may be over before the model says so */
+    bool checked; /* the executor has compared its reads */
+    bool struck;  /* an acquire or release that has met a fault of Direct3D, or may have */
+    bool silent;  /* an acquire without wait list and event: it may enqueue nothing, and tells nothing of its queue */
     struct set waits;  /* its wait list */
     struct set after;  /* what else it comes after: by its queue, or as an object's acquires and releases do */
     struct set behind; /* those of them that were not over when it was enqueued */

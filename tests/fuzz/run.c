@@ -287,6 +287,7 @@ void call_want_event(struct call *call)
         if (!run->slots[i].event)
             call->slot = i;
     call->place = call->slot >= 0 ? &call->event : NULL;
+    call->node->silent = call->node->kind == NODE_ACQUIRE && !call->place && !call->wait_count;
     say_call(call);
 }
 
