@@ -286,7 +286,7 @@ static void what_the_driver_lacks(void)
     close_all();
 }
 
-/* The device's own extension functions; of the drivers here PoCL has some. */
+/* The device's own extension functions; of the drivers here PoCL has some. In 32 bits there are none (docs/behaviour.md). */
 static void extension_functions(void)
 {
     typedef void *(CL_API_CALL * create_function)(cl_uint, const cl_command_queue *, const cl_ulong *, cl_int *);
@@ -305,7 +305,7 @@ static void extension_functions(void)
     CHECK(clGetExtensionFunctionAddressForPlatform(platform, "clCreateFromGLBuffer") == NULL);
     for (int i = 0; i < 3; i++)
         found[i] = clGetExtensionFunctionAddressForPlatform(platform, names[i]);
-    if (!strstr(text, "cl_khr_command_buffer")) {
+    if (sizeof(void *) == 4 || !strstr(text, "cl_khr_command_buffer")) {
         CHECK(!found[0]);
     } else if (CHECK(found[0] && found[1] && found[2])) {
         CHECK(clGetExtensionFunctionAddressForPlatform(platform, names[0]) == found[0]);
