@@ -24,7 +24,7 @@ help:
 	@echo "make check         run the test suite (docs/testing.md); the last line shows how many passed and failed"
 	@echo "make check-quick   run a subset of the tests in two to three minutes"
 	@echo "make check-dxvk    run the tests that use Direct3D over DXVK instead of Wine's own Direct3D"
-	@echo "make check-world   run the tests in another userland, in a chroot (WORLD=trixie: Debian 13; i386: 32 bits; remote: PoCL's servers)"
+	@echo "make check-world   run the tests in another userland, in a chroot (WORLD=trixie: Debian 13; i386: 32 bits; sid: new WoW64; remote: PoCL's servers)"
 	@echo "make fuzz          run random sequences of calls natively for SECONDS (60) and compare them with a model of the specification"
 	@echo "                   (SEED=number to repeat a run, OPENCL=pocl or rusticl for a single driver)"
 	@echo "make fuzz-coverage  the same with libFuzzer, which looks for branches that no sequence has reached (SECONDS)"

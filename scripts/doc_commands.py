@@ -31,14 +31,14 @@ MINUTES = Run(long="some minutes, up to half an hour", minutes=90)
 MACHINE = Not("needs another machine")
 SHARED = "Direct3D 11 has the negative"  # the example says so that stands for the user's program
 
-# A program without the companion may be ended by PoCL after its work (scripts/check); as a shell tells that.
-BESIDE = Run(statuses=(0, 131), says=SHARED, before="cp out/x64/OpenCL.dll /path/to/your/program/")
+# A program without the bridge may be ended by PoCL after its work (scripts/check); as a shell tells that.
+BESIDE = Run(statuses=(0, 131), says=SHARED, before="cp out/x64/OpenCL.dll out/x64/libcld3d.dll /path/to/your/program/")
 INSTALL = "out/cld3d-setup install --prefix ~/.wine"
 INSTALLED = Run(statuses=(0, 131), says=SHARED, before=INSTALL)
 
 RULES = [
     # What only names something.
-    (r"(out|build)/\S*(, (out|build)/\S*)*|scripts/|wine reg|cld3d-setup( run| install| doctor)?|cld3dinfo(\.exe)?", NAME),
+    (r"(out|build)/\S*(, (out|build)/\S*)*|scripts/|wine reg|cld3d-setup( run| install| doctor| status)?|cld3dinfo(\.exe)?", NAME),
     (r"scripts/(check|doc_commands\.py|coverage|bundle-look|check --suite SUITE NAME|generate\.py)", NAME),
     (r"cld3dinfo --(register|json)|out/x64/cld3dinfo.exe", Not("covered by the commands of cld3dinfo.exe")),
     # Building and packing.
@@ -57,15 +57,16 @@ RULES = [
     (r"make demo-video", Run(needs=("ffmpeg",))),
     (r"scripts/wine-run out/x64/live-d3d11\.exe 5", Run(statuses=(0, 131), says="frames per second")),
     # What users install.
-    (r"cp out/x64/OpenCL\.dll /path/to/your/program/", Run()),
-    (r"WINEDLLOVERRIDES=\S+ CLD3D_LOG=info wine program\.exe", BESIDE),
+    (r"cp out/x64/OpenCL\.dll out/x64/libcld3d\.dll /path/to/your/program/", Run()),
+    (r"WINEDLLOVERRIDES=\S+ CLD3D_LOG=info out/cld3d-setup run wine program\.exe", BESIDE),
     (r"wine program\.exe", INSTALLED),
     (r"(out/)?cld3d-setup run wine program\.exe", INSTALLED),
     (r"VK_ADD_LAYER_PATH=\S+ VK_INSTANCE_LAYERS=\S+ wine program\.exe", INSTALLED),
+    (r"(sudo )?(out/)?cld3d-setup (install|uninstall) --wine.*", Not("changes the system's Wine")),
     (r"(out/)?cld3d-setup (install|uninstall) .*", Run()),
     (r"(out/)?cld3d-setup status .*", Run(statuses=(0, 1), says="override: ")),
     (r"(out/)?cld3d-setup doctor .*", Run(statuses=(0, 1))),
-    (r"cld3d-setup run env", Run(says="OPENCL_LAYERS=")),
+    (r"cld3d-setup run env", Run(says="WINEDLLPATH=")),
     (r"(wine )?cld3dinfo\.exe --register", Run(statuses=(0, 131))),
     (r"cld3dinfo\.exe --json", Run(statuses=(0, 131), says="{", before=INSTALL)),
     (r"scripts/wine-run out/x64/cld3dinfo\.exe --formats", Run(statuses=(0, 131), says="NV12")),
@@ -85,6 +86,7 @@ RULES = [
     (r"scripts/(pocl-remote|dxvk-fetch)|bench/(frames\.exe|scale\.c)", NAME),
     (r"scripts/pocl-remote (build|run .*)|pocld .*|export .*", Not("needs PoCL 6.0; make check-world WORLD=remote runs scripts/pocl-remote in Debian 13")),
     (r"scripts/check-world --help", Run(says="WORLD")),
+    (r"scripts/check-world --shell .*|.* scripts/wine-run build/x32-tests/.*", Not("a shell in a world, which takes minutes to make, and what is typed there")),
     (r"scripts/check-(dependencies|settings|troubleshooting)", Run()),
     (r"scripts/check-settings --write", Run()),
     (r"scripts/check-format( --fix)?", Run(needs=("clang-format",))),
@@ -105,7 +107,7 @@ RULES = [
     (r"make fuzz SECONDS=3600", Run(short=(("3600", "5"),), minutes=30)),
     (r"OPENCL=pocl make fuzz SEED=7", Run(short=(("SEED=7", "SEED=7 SECONDS=5"),), minutes=30)),
     (r"make soak SECONDS=3600 OPENCL=pocl", Run(short=(("3600", "10"),), minutes=30)),
-    (r"(MERGE=yes |TARGET=\w+ )?make fuzz-coverage.*", Run(short=(("SECONDS=3600", "SECONDS=5"), ("make fuzz-coverage", "SECONDS=5 make fuzz-coverage")),
+    (r"(MERGE=yes )?make fuzz-coverage.*", Run(short=(("SECONDS=3600", "SECONDS=5"), ("make fuzz-coverage", "SECONDS=5 make fuzz-coverage")),
         needs=("clang",), long="some minutes, since it builds with clang", minutes=60)),
     (r"OPENCL_LAYERS=\S+ build/linux/tests/fuzz/fuzz_api --bytes FILE", Run(says="nothing is wrong",
         short=(("FILE", "$(ls -d tests/fuzz/corpus/api/* | head -n 1)"),))),

@@ -261,112 +261,299 @@ def guard_file(functions):
     return c_file(out)
 
 
-# -- Wine's own functions -----------------------------------------------------------------------------------------------
+# -- the bridge ---------------------------------------------------------------------------------------------------------
 
-def of_wine(f):
-    """What Wine's opencl.dll has. Who calls clLinkProgram looks at its code himself."""
-    return (f.exported and not f.own and f.section in ("OpenCL 1.0", "OpenCL 1.1", "OpenCL 1.2")
-            and (f.result == "cl_int" or f.param("errcode_ret")) and f.name != "clLinkProgram")
-
-
-# What a handle is not that makes a driver crash in a query, a retain or a release of it.
-NO_HANDLE = {"cl_platform_id": "CL_INVALID_PLATFORM", "cl_device_id": "CL_INVALID_DEVICE", "cl_context": "CL_INVALID_CONTEXT",
-             "cl_command_queue": "CL_INVALID_COMMAND_QUEUE", "cl_mem": "CL_INVALID_MEM_OBJECT",
-             "cl_sampler": "CL_INVALID_SAMPLER", "cl_program": "CL_INVALID_PROGRAM", "cl_kernel": "CL_INVALID_KERNEL",
-             "cl_event": "CL_INVALID_EVENT"}
-
-
-def wine_crash(f):
-    of_handle = re.fullmatch(r"clGet\w+Info|clRetain\w+|clRelease\w+", f.name)
-    return NO_HANDLE[f.params[0][0].split()[0]] if of_handle else "CL_OUT_OF_RESOURCES"
-
-
-def wine_body(f):
-    if f.result == "cl_int":
-        return [wrap(f'    return wine_code("{f.name}", {wine_crash(f)}, wine_below.{f.name}(', f.args + "));")]
-    arguments = ", ".join("&status" if name == "errcode_ret" else name for _, name in f.params) + ");"
-    space = "" if f.result.endswith("*") else " "
-    return ["    cl_int status = WINE_CRASHED;",
-            wrap(f"    {f.result}{space}made = wine_below.{f.name}(", arguments),
-            f'    status = wine_code("{f.name}", {wine_crash(f)}, status);', "    give_code(errcode_ret, status);",
-            "    return status == CL_SUCCESS ? made : NULL;"]
-
-
-def wine_file(functions):
-    mine = [f for f in functions if of_wine(f)]
-    out = ['#include "emulate/wine_calls.h"', ""]
-    for f in mine:
-        out += [signature(f, f"wine_{f.name}"), "{"] + wine_body(f) + ["}", ""]
-    out += ["void wine_calls_install_generated(cl_icd_dispatch *table)", "{"]
-    out += [f"    table->{f.name} = wine_{f.name};" for f in mine]
-    return c_file(out + ["}"])
-
-
-# -- Wine's signal handlers ---------------------------------------------------------------------------------------------
-
-# The calls in which a driver may first use a compiler, which sets handlers of its own (src/companion/signals.h).
-FIRST_COMPILING = {"clGetDeviceIDs", "clCreateContext", "clCreateContextFromType", "clBuildProgram", "clCompileProgram",
-                   "clLinkProgram"}
-
-
-def signals_file(functions):
-    mine = [f for f in functions if f.name in FIRST_COMPILING]
-    out = ['#include "companion/signals.h"', ""]
-    for f in mine:
-        out += [signature(f, f"guarded_{f.name}"), "{", "    const stack_t stack = signals_before_call();",
-                wrap(f"    const {f.result} result = next.{f.name}(", f.args + ");"),
-                "    signals_after_call(&stack);", "    return result;", "}", ""]
-    out += ["void signals_install_generated(cl_icd_dispatch *table)", "{"]
-    out += [f"    table->{f.name} = guarded_{f.name};" for f in mine]
-    return c_file(out + ["}"])
-
-
-# -- what a companion stands in for -----------------------------------------------------------------------------------
-
-# Wine's opencl.dll has them, and they fail.
-BROKEN_IN_WINE = {"clCompileProgram", "clLinkProgram"}
 CALLBACK = "CL_CALLBACK"
-# Extensions whose functions have places in the loaders' tables: what programs get by their names goes through these places.
-EXTENSIONS_OF_THE_HOST = {"cl_ext_device_fission", "cl_khr_sub_groups"}
+HANDLES = {"cl_platform_id": "PLATFORM", "cl_device_id": "DEVICE", "cl_context": "CONTEXT", "cl_command_queue": "COMMAND_QUEUE",
+           "cl_mem": "MEM_OBJECT", "cl_sampler": "SAMPLER", "cl_program": "PROGRAM", "cl_kernel": "KERNEL", "cl_event": "EVENT"}
+
+# The kinds of callbacks, and the handle that the program gets in each and that must live until then.
+NOTICES = {"clCreateContext": ("CONTEXT", "NULL"), "clCreateContextFromType": ("CONTEXT", "NULL"),
+           "clBuildProgram": ("PROGRAM", "program"), "clCompileProgram": ("PROGRAM", "program"), "clLinkProgram": ("PROGRAM", "NULL"),
+           "clSetEventCallback": ("EVENT", "event"), "clSetMemObjectDestructorCallback": ("MEMORY", "memobj"),
+           "clSetProgramReleaseCallback": ("PROGRAM", "NULL"), "clSetContextDestructorCallback": ("CONTEXT_END", "NULL"),
+           "clEnqueueSVMFree": ("SVM_FREE", "NULL")}
+MAPS = {"clEnqueueMapBuffer", "clEnqueueMapImage"}
+UNMAP = "clEnqueueUnmapMemObject"
+
+# Types of parameters that have 64 bits everywhere; compilers align them differently.
+WIDE = re.compile(r"(const )?(cl_(u?long|bitfield|properties|device_type|command_queue_properties|"
+                  r"(mem|svm_mem|map|mem_migration)_flags(_ext)?))\b[^*\[]*")
 
 
-def through_companion(f):
-    """Functions later than OpenCL 1.2, and of extensions. Those with callbacks, which the host can't call, are missing."""
-    later = re.match(r"OpenCL [23]\.", f.section or "") and not any(CALLBACK in text for text, _ in f.params)
-    return later or f.name in BROKEN_IN_WINE or f.section in EXTENSIONS_OF_THE_HOST
+def bridged(f):
+    return f.known and not f.own and "GL" not in f.name and not f.name.startswith("clGetExtensionFunctionAddress")
 
 
-# Types of parameters that have 64 bits everywhere.
-WIDE = re.compile(r"(const )?(cl_(u?long|bitfield|properties|device_type|(mem|svm_mem|map|mem_migration)_flags))\b[^*\[]*")
+def type_of(text, name):
+    return re.sub(rf"\b{name}$", "", text).strip()
 
 
-def is_wide(text):
-    return WIDE.fullmatch(text) is not None
+def notify_of(f):
+    """The parameter with the program's function, or None. A native kernel's has no way to be called."""
+    return next((name for text, name in f.params if CALLBACK in text), None) if f.name in NOTICES else None
 
 
-def companion_call(f, index):
-    """The tier above keeps the callbacks of those that have one: what comes down is NULL."""
-    numbers = ", ".join("0" if CALLBACK in text else name if is_wide(text) else f"(uintptr_t){name}" for text, name in f.params)
-    wide = sum(1 << i for i, (text, _) in enumerate(f.params) if is_wide(text))
-    call = "client_status" if f.result == "cl_int" else "client_call"
-    result = f"{call}(client_addresses[{index}], {len(f.params)}, arguments, {hex(wide) if wide else 0})"
-    unused = [f"    (void){name};" for text, name in f.params if CALLBACK in text]
-    code = ["    give_code(errcode_ret, CL_OUT_OF_RESOURCES); /* a driver that crashes sets none */"]
-    give = {"void": f"    {result};", "cl_int": f"    return {result};"}
-    return unused + [wrap("    const uint64_t arguments[] = {", numbers + "};")] + (code if f.param("errcode_ret") else []) + [
-                     give.get(f.result, f"    return ({f.result})(uintptr_t){result};")]
+def call_field(text, name):
+    if CALLBACK in text:
+        return f"    uintptr_t {name};"
+    return f"    {'_Alignas(8) ' if WIDE.fullmatch(text) else ''}{text if '*' in text else text.replace('const ', '')};"
+
+
+def calls_file(functions):
+    out = ["#ifndef CLD3D_BRIDGE_CALLS_GENERATED_H", "#define CLD3D_BRIDGE_CALLS_GENERATED_H", "", '#include "bridge/bridge.h"', "",
+           "enum bridge_code {", *(f"    BRIDGE_{name}," for name in ("START", "NEXT", "FIND", "CALL", "VULKAN", "SHADOW"))]
+    out += [f"    BRIDGE_{f.name}," for f in functions] + ["    BRIDGE_CODES", "};", ""]
+    for f in functions:
+        out += [f"struct call_{f.name} {{"] + [call_field(*each) for each in f.params]
+        out += ["    _Alignas(8) struct bridge_map outside;"] if f.name in MAPS else ["    _Alignas(8) uint64_t freed;"] if f.name == UNMAP else []
+        if f.result != "void":
+            out += [f"    {f.result}{'' if f.result.endswith('*') else ' '}result;"]
+        out += ["};", ""]
+    return c_file(out + ["#endif"])
+
+
+def crash_code(f):
+    """A driver that crashes in a query, a retain or a release of a handle has most likely got an invalid one."""
+    of_handle = re.fullmatch(r"clGet\w+Info|clRetain\w+|clRelease\w+", f.name)
+    return "CL_INVALID_" + HANDLES[f.params[0][0].split()[0]] if of_handle else "CL_OUT_OF_RESOURCES"
+
+
+def client_body(f):
+    fields = ", ".join(f".{name} = {'(uintptr_t)' if CALLBACK in text else ''}{name}" for text, name in f.params)
+    out = []
+    if notify_of(f):
+        refused = ["        return CL_OUT_OF_HOST_MEMORY;"] if f.result == "cl_int" else [
+            "        give_code(errcode_ret, CL_OUT_OF_HOST_MEMORY);", "        return NULL;"]
+        brace = len(refused) > 1
+        out += [f'    if ({notify_of(f)} && !client_delivers("{f.name}")){" {" if brace else ""}', *refused, *(["    }"] if brace else [])]
+    out += [wrap(f"    struct call_{f.name} call = {{", fields + "};")]
+    crossed = f"client_call(BRIDGE_{f.name}, &call)"
+    crashed = f'client_crashed("{f.name}", {crash_code(f)})'
+    if f.name == UNMAP:
+        return out + [f"    const bool done = {crossed};", "    client_unshadow(call.freed);",
+                      f"    return done ? call.result : {crashed};"]
+    if f.result == "cl_int":
+        return out + [f"    return {crossed} ? call.result : {crashed};"]
+    if f.result == "void":
+        return out + [f"    if (!{crossed})", f"        {crashed};"]
+    code = f"give_code(errcode_ret, {crashed})" if f.param("errcode_ret") else crashed
+    out += [f"    if (!{crossed}) {{", f"        {code};", "        return NULL;", "    }"]
+    if f.name in MAPS:
+        out += ["    if (call.outside.need)", "        return client_shadow(&call.outside, event, errcode_ret);"]
+    return out + ["    return call.result;"]
 
 
 def client_file(functions):
-    mine = [f for f in functions if not f.own and through_companion(f)]
-    out = ['#include "companion/client.h"', "", f"uint64_t client_addresses[{len(mine)}];", ""]
-    for index, f in enumerate(mine):
-        out += [signature(f, f"host_{f.name}"), "{"] + companion_call(f, index) + ["}", ""]
-    out += ["const struct client_function client_functions[] = {"]
-    out += [f'    {{"{f.name}", offsetof(cl_icd_dispatch, {f.name}), (next_function)host_{f.name}, '
-            f"{'true' if f.name in BROKEN_IN_WINE else 'false'}}}," for f in mine]
-    out += ["};", "", "const size_t client_function_count = sizeof(client_functions) / sizeof(client_functions[0]);"]
-    return c_file(out)
+    out = ['#include "bridge/client.h"', "", '#include "bridge/calls_generated.h"', ""]
+    for f in functions:
+        out += [signature(f, f"client_{f.name}"), "{"] + client_body(f) + ["}", ""]
+    out += ["void client_install_generated(cl_icd_dispatch *table)", "{"]
+    out += [f"    table->{f.name} = client_{f.name};" for f in functions]
+    return c_file(out + ["}"])
+
+
+def broken(indent, text):
+    """A call as a statement, on as many lines as it needs."""
+    function, arguments = text.split("(", 1)
+    return wrap(f"{indent}{function}(", arguments)
+
+
+def host_result(f, call_text, narrow):
+    """The call as a statement. `narrow`: the result is a number of 32 bits."""
+    if f.result == "void":
+        return f"{call_text};"
+    if not narrow or f.result == "cl_int":
+        return f"p->result = {call_text};"
+    return f"p->result = {'wow64_id' if f.result in HANDLES else '(uint32_t)(uintptr_t)'}({call_text});"
+
+
+def host_notice(f, arguments, narrow):
+    """Around a call with a function of the program's, in whose place the host's calls the bridge's."""
+    kind, keeps = NOTICES[f.name]
+    notify, user = notify_of(f), "(void *)(uintptr_t)p->user_data" if narrow else "p->user_data"
+    kept = keeps if keeps == "NULL" else f"wow64_handle(p->{keeps})" if narrow else f"p->{keeps}"
+    words = {notify: f"notice ? notice_on_{kind.lower()} : NULL", "user_data": f"notice ? (void *)notice : {user}"}
+    arguments = ", ".join(words.get(name, arguments[name]) for _, name in f.params)
+    code = f"give_code({arguments_of(f, 'errcode_ret', narrow)}, status)" if f.param("errcode_ret") else "p->result = status"
+    done = "p->result != 0" if f.result != "cl_int" else "p->result == CL_SUCCESS"
+    made = "NULL" if kind != "CONTEXT" else "wow64_handle(p->result)" if narrow else "p->result"
+    return ["    struct notice *notice = NULL;", wrap("    const cl_int status = notice_open(", ", ".join([
+                "&notice", f"NOTICE_{kind}", f"p->{notify}", "(uintptr_t)p->user_data", kept, "wow64_id" if narrow else "NULL"]) + ");"),
+            "    if (status == CL_SUCCESS)", broken("        ", host_result(f, f"host_table.{f.name}({arguments})", narrow)),
+            "    else", f"        {code};", f"    notice_close(notice, {made}, {done});"]
+
+
+def arguments_of(f, name, narrow):
+    return f"(cl_int *)(uintptr_t)p->{name}" if narrow else f"p->{name}"
+
+
+def host_file(functions):
+    out = ['#include "bridge/host.h"', ""]
+    for f in functions:
+        arguments = {name: "NULL" if CALLBACK in text else f"p->{name}" for text, name in f.params}
+        out += [f"static int on_{f.name}(void *arguments)", "{", f"    struct call_{f.name} *p = arguments;", "    host_enter();"]
+        if notify_of(f):
+            out += ["    p->result = 0;"] + host_notice(f, arguments, False)
+        else:
+            out += [wrap("    " + ("" if f.result == "void" else "p->result = ") + f"host_table.{f.name}(", ", ".join(arguments.values()) + ");")]
+        out += ["    return 0;", "}", ""]
+    return c_file(out + bridge_table("__wine_unix_call_funcs", functions, "on"))
+
+
+def bridge_table(name, functions, prefix):
+    same = WOW64_SAME if prefix == "wow64_on" else {}
+    own = ("START", "NEXT", "FIND", "CALL", "VULKAN", *(["SHADOW"] if same else []))
+    return ["/* NOLINTNEXTLINE(bugprone-reserved-identifier): Wine's name */",
+            f"HOST_EXPORT int (*const {name}[BRIDGE_CODES])(void *) = {{",
+            *(f"    [BRIDGE_{each}] = host_{each.lower()}{'_wow64' if same and each == 'START' else ''}," for each in own),
+            *(f"    [BRIDGE_{f.name}] = {prefix}_{same.get(f.name, f.name)}," for f in functions), "};"]
+
+
+# The calls in which a driver may first use a compiler, which sets signal handlers of its own (src/bridge/signals.h).
+FIRST_COMPILING = {"clGetPlatformIDs", "clGetDeviceIDs", "clCreateContext", "clCreateContextFromType", "clBuildProgram",
+                   "clCompileProgram", "clLinkProgram"}
+
+
+def tier_file(functions):
+    """The host side's own functions in place of the driver's: commands that block, and calls that may install handlers."""
+    out = ['#include "bridge/host.h"', ""]
+    mine = [f for f in functions if f.name in FIRST_COMPILING or blocking_of(f)]
+    for f in mine:
+        out += [signature(f, f"tier_{f.name}"), "{"]
+        arguments = {name: name for _, name in f.params}
+        if f.name in FIRST_COMPILING:
+            out += ["    const stack_t stack = signals_before_call();",
+                    wrap(f"    const {f.result} result = next.{f.name}(", f.args + ");"),
+                    "    signals_after_call(&stack);", "    return result;", "}", ""]
+            continue
+        arguments |= {blocking_of(f): "CL_FALSE", "event": "wait.event", "errcode_ret": "&status"}
+        arguments = ", ".join(arguments[name] for _, name in f.params) + ");"
+        out += ["    struct blocking wait;", f"    blocking_begin(&wait, {blocking_of(f)}, event);"]
+        if f.result == "cl_int":
+            out += [wrap(f"    const cl_int status = next.{f.name}(", arguments), "    return blocking_end(&wait, status);", "}", ""]
+        else:
+            out += ["    cl_int status = CL_OUT_OF_RESOURCES;", wrap(f"    void *mapped = next.{f.name}(", arguments),
+                    "    status = blocking_end(&wait, status);", "    give_code(errcode_ret, status);",
+                    "    return status == CL_SUCCESS ? mapped : NULL;", "}", ""]
+    out += ["void tier_install_generated(cl_icd_dispatch *table)", "{"]
+    return c_file(out + [f"    table->{f.name} = tier_{f.name};" for f in mine] + ["}"])
+
+
+def blocking_of(f):
+    return next((name for _, name in f.params if name.startswith("blocking_")), None)
+
+
+# -- the bridge for 32-bit programs in a 64-bit Wine --------------------------------------------------------------------
+
+# Written by hand in wow64.c.
+WOW64_OWN = MAPS | {UNMAP, "clSetKernelArg", "clGetProgramInfo", "clGetKernelSubGroupInfo"}
+# Shared virtual memory has one address for the host and the program, which is impossible here.
+WOW64_LACKS = {"clSetKernelExecInfo", "clEnqueueNativeKernel"}
+WOW64_SAME = {"clGetKernelSubGroupInfoKHR": "clGetKernelSubGroupInfo"}
+# How many elements an array has: the parameter that tells, or a number.
+COUNTS = {"event_wait_list": "num_events_in_wait_list", "event_list": "num_events", "device_list": "num_devices", "devices": "num_devices",
+          "mem_objects": "num_mem_objects", "mem_list": "num_mem_objects", "input_programs": "num_input_programs",
+          "input_headers": "num_input_headers", "header_include_names": "num_input_headers", "strings": "count",
+          "binaries": "num_devices", "global_work_offset": "work_dim", "global_work_size": "work_dim", "local_work_size": "work_dim"}
+OUT_COUNTS = {"platforms": "num_entries", "devices": "num_entries", "out_devices": "num_entries num_devices", "kernels": "num_kernels"}
+LISTS_OF_WORDS = {"cl_context_properties *": "true", "cl_device_partition_property *": "false",
+                  "cl_device_partition_property_ext *": None, "cl_pipe_properties *": "false"}
+
+
+
+def wow64_lacks(f):
+    return "SVM" in f.name or f.name in WOW64_LACKS
+
+
+def wow64_field(text, name):
+    return f"    uint{64 if WIDE.fullmatch(text) else 32}_t {name}{' __attribute__((aligned(8)))' if WIDE.fullmatch(text) else ''};"
+
+
+def wow64_calls_file(functions):
+    out = ["#ifndef CLD3D_BRIDGE_WOW64_GENERATED_H", "#define CLD3D_BRIDGE_WOW64_GENERATED_H", "", '#include "bridge/bridge.h"', ""]
+    for f in functions:
+        if wow64_lacks(f) or f.name in WOW64_SAME:
+            continue
+        out += [f"struct wow64_{f.name} {{"] + [wow64_field(*each) for each in f.params]
+        out += ["    _Alignas(8) struct bridge_map outside;"] if f.name in MAPS else (
+            ["    _Alignas(8) uint64_t freed;"] if f.name == UNMAP else [])
+        out += [] if f.result == "void" else ["    uint32_t result;"]
+        out += ["};", ""]
+    out += [f"int wow64_on_{f.name}(void *arguments);" for f in functions if f.name in WOW64_OWN]
+    return c_file(out + ["", "#endif"])
+
+
+def wow64_argument(f, text, name):
+    """Lines before the call, the argument, lines after it."""
+    kind = type_of(text, name)
+    plain = kind.replace("const ", "")
+    given, info = f"p->{name}", f.name.startswith("clGet") and f.param("param_value")
+    if CALLBACK in text:
+        return [], "NULL", []
+    if info and name.startswith("param_value"):
+        return [], {"param_value": "info.value", "param_value_size": "info.size"}.get(name, "&info.size_ret"), []
+    if plain in HANDLES:
+        return [f"    handle_check(&s, {given}, CL_INVALID_{HANDLES[plain]});"], f"wow64_handle({given})", []
+    if "*" not in text:
+        return [], f"(cl_int){given}" if plain == "cl_int" else given, []
+    held = plain.removesuffix("*").strip()
+    counts = (COUNTS if "const" in text else OUT_COUNTS).get(name, "").split()
+    count = next((f"p->{each}" for each in counts if f.param(each)), None)
+    if held in HANDLES and plain.count("*") == 1 and "const" in text:
+        return [f"    void *const *{name} = handles_in(&s, {given}, {count});"], f"(void *){name}", []
+    if held in HANDLES and plain.count("*") == 1:
+        count = count or "1"
+        return ([f"    void **{name} = handles_out(&s, {given}, {count});"], f"(void *){name}",
+                [f"    handles_back({given}, {name}, {count}, DONE);"])
+    if plain == "size_t *" and "const" in text:
+        count = count or ("p->count" if f.param("count") else "p->num_devices" if name == "lengths" else "3")
+        return [f"    const size_t *{name} = sizes_in(&s, {given}, {count});"], name, []
+    if plain == "size_t *":
+        return [f"    size_t {name} = 0;"], f"{given} ? &{name} : NULL", [f"    size_back({given}, {name}, DONE);"]
+    if plain.count("*") == 2:
+        return [f"    void *const *{name} = pointers_in(&s, {given}, {count});"], f"(void *){name}", []
+    if LISTS_OF_WORDS.get(plain):
+        return [f"    const intptr_t *{name} = words_in(&s, {given}, {LISTS_OF_WORDS[plain]});"], f"(void *){name}", []
+    if plain == "cl_image_desc *":
+        return [f"    cl_image_desc {name};"], f"desc_in(&{name}, {given})", []
+    if name == "buffer_create_info":
+        return [f"    cl_buffer_region {name};"], f"region_in(&{name}, {given})", []
+    return [], f"(void *)(uintptr_t){given}", []
+
+
+def wow64_body(f):
+    before, arguments, after = [], {}, []
+    for text, name in f.params:
+        lines, arguments[name], more = wow64_argument(f, text, name)
+        before += lines
+        after += more
+    if f.name.startswith("clGet") and f.param("param_value"):
+        before = ["    struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);"] + before
+        after += ["    info_end(&info, p->param_value, p->param_value_size_ret, DONE);"]
+    status = f.result == "cl_int"
+    done = "p->result == CL_SUCCESS" if status else "p->result != 0"
+    out = ["    struct scratch s;", "    scratch_begin(&s);", "    host_enter();"] + before
+    if f.result != "void":
+        out += [f"    p->result = {'(uint32_t)s.code' if status else '0'};"]
+    if notify_of(f):
+        call = ["    if (!s.failed) {", *("    " + line.replace("\n", "\n    ") for line in host_notice(f, arguments, True)), "    }"]
+    else:
+        call = ["    if (!s.failed)", broken("        ", host_result(f, f"host_table.{f.name}({', '.join(arguments.values())})", True))]
+    if f.param("errcode_ret"):
+        call += ["    else", f"        give_code({arguments_of(f, 'errcode_ret', True)}, s.code);"]
+    after = [line.replace("DONE", done if f.result != "void" else "true") for line in after]
+    return out + call + after + ["    scratch_end(&s);"]
+
+
+def wow64_file(functions):
+    out = ['#include "bridge/wow64.h"', ""]
+    for f in functions:
+        if f.name in WOW64_OWN or f.name in WOW64_SAME or wow64_lacks(f):
+            continue
+        out += [f"static int wow64_on_{f.name}(void *arguments)", "{"]
+        out += [f"    struct wow64_{f.name} *p = arguments;"] + wow64_body(f) + ["    return 0;", "}", ""]
+    return c_file(out + bridge_table("__wine_unix_call_wow64_funcs", [f for f in functions if not wow64_lacks(f)], "wow64_on"))
 
 
 # -- the tests' layer below cld3d, in which any call can fail ---------------------------------------------------------
@@ -471,14 +658,18 @@ def faults_file(functions):
 
 def outputs():
     functions = parse_header()
+    bridge = [f for f in functions if bridged(f)]
     return {
         "src/next/slots_generated.c": slots_file(functions),
         "src/entry/exports_generated.c": exports_file(functions),
         "src/entry/OpenCL.def": def_file(functions),
         "src/share/guard_generated.c": guard_file(functions),
-        "src/emulate/wine_calls_generated.c": wine_file(functions),
-        "src/companion/client_generated.c": client_file(functions),
-        "src/companion/signals_generated.c": signals_file(functions),
+        "src/bridge/calls_generated.h": calls_file(bridge),
+        "src/bridge/client_generated.c": client_file(bridge),
+        "src/bridge/host_generated.c": host_file(bridge),
+        "src/bridge/tier_generated.c": tier_file(bridge),
+        "src/bridge/wow64_generated.h": wow64_calls_file(bridge),
+        "src/bridge/wow64_generated.c": wow64_file(bridge),
         "tests/faults/wrappers_generated.c": faults_file(functions),
     }
 

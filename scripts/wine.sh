@@ -38,7 +38,11 @@ prefix_ready=$prefix/.cld3d-ready
 keeper_file=$state/keeper
 idle_seconds=60
 
-# A userland of 32 bits has a Wine that runs nothing else.
+# Debian's Wine after 10.0~repack-11 has its server in no folder of PATH. scripts/check looks there too.
+command -v wineserver >/dev/null || PATH=$PATH:/usr/lib/$(uname -m)-linux-gnu/wine
+
+# A userland of 32 bits has a Wine that runs nothing else. One of 64 bits runs both, in one prefix: with a second Wine of 32 bits, or in
+# the new WoW64.
 wine_arch=win$(getconf LONG_BIT)
 
 # Sets `start`; fails for a process that does not exist or has ended.
@@ -88,6 +92,25 @@ wine_environment() {
     export POCL_CACHE_DIR="${POCL_CACHE_DIR:-$root/build/cache/pocl}"
     mkdir -p "$HOME" "$MESA_SHADER_CACHE_DIR" "$POCL_CACHE_DIR"
     [ "${DIRECT3D:-wine}" != dxvk ] || dxvk_environment
+}
+
+# The bridge, as the builds make it: the folder that Wine wants, of links. BRIDGE=no runs a program without it.
+bridge_environment() {
+    [ "${BRIDGE:-yes}" != no ] || return 0
+    bridge=$root/build/bridge
+    host=x86_64-unix
+    [ "$wine_arch" = win64 ] || host=i386-unix
+    mkdir -p "$bridge/$host" "$bridge/x86_64-windows" "$bridge/i386-windows"
+    link_once ../../linux/src/libcld3d.so "$bridge/$host"
+    link_once ../../x64/src/libcld3d.dll "$bridge/x86_64-windows"
+    for build in x32 x32-tests; do
+        [ ! -e "$root/build/$build/src/libcld3d.dll" ] || link_once ../../$build/src/libcld3d.dll "$bridge/i386-windows"
+    done
+    export WINEDLLPATH="$bridge${WINEDLLPATH:+:$WINEDLLPATH}"
+}
+
+link_once() { # TARGET FOLDER
+    [ "$(readlink "$2/${1##*/}")" = "$1" ] || ln -sfn "$1" "$2/${1##*/}"
 }
 
 # OPENCL chooses the driver.

@@ -14,7 +14,6 @@
     X(SETTING_NEXT, "CLD3D_NEXT", "", "full path of the OpenCL.dll to forward calls to; by default the system's own")  \
     X(SETTING_STRICT, "CLD3D_STRICT", "1", "0 lets commands use shared objects that are not acquired")                 \
     X(SETTING_FORCE, "CLD3D_FORCE", "0", "1 replaces the Direct3D sharing of a driver that has its own")               \
-    X(SETTING_CALLBACKS, "CLD3D_CALLBACKS", "0", "1 makes cld3d call the program's callbacks itself, as it always does under Wine") \
     X(SETTING_COPY_BACK, "CLD3D_COPY_BACK", "0", "1 copies all bytes back in each release, whatever was written")      \
     X(SETTING_CPU_AS_GPU, "CLD3D_CPU_AS_GPU", "0", "1 presents CPU devices as GPUs to programs that accept only GPUs") \
     X(SETTING_TRANSPORT, "CLD3D_TRANSPORT", "", "comma-separated list of the transports that may be used: `vulkan`, `in-place`, `host` (docs/behaviour.md); by default all") \

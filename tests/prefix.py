@@ -47,6 +47,11 @@ def kind_of(program):
     return "x32" if data[header + 4:header + 6] == b"\x4c\x01" else "x64"
 
 
+# Where a Wine has its 32-bit libraries of the host.
+UNIX_32 = [path for pattern in ("usr/lib/*/wine/i386-unix", "usr/lib*/wine/i386-unix", "opt/*/lib*/wine/i386-unix")
+           for path in pathlib.Path("/").glob(pattern)]
+
+
 class Prefix:
     """A copy of a prefix, and a folder with a program alone, to be used with the cld3d-setup of an installation."""
 
@@ -57,6 +62,7 @@ class Prefix:
         self.program = self.folder / "program" / program.name
         self.program.parent.mkdir()
         self.kind = kind_of(program)
+        self.starter = []  # what starts Wine
         shutil.copy(program, self.program)
         self.copy(original, self.prefix)
         self.registry = self.prefix / "user.reg"
@@ -65,6 +71,11 @@ class Prefix:
         self.env.pop("WINEDLLOVERRIDES", None)
         self.env.pop("DISPLAY", None)
         self.env.pop("TMPDIR", None)  # with which Wine 10 aborts
+        # Where Wine runs programs of 32 bits and of 64, each kind has its own Khronos key and its own system folder.
+        self.is_wow64 = self.kind == "x32" and (self.prefix / "drive_c/windows/syswow64").is_dir()
+        # In the new WoW64 they are programs of the host's 64 bits, and Wine has no OpenCL of its own for them.
+        self.is_new_wow64 = self.is_wow64 and not any(UNIX_32)
+        self.reg = "C:\\windows\\syswow64\\reg.exe" if self.is_wow64 else "reg"
 
     def setup(self, action, *more, prefix=None, status=0):
         command = [self.script, action, "--prefix", prefix or self.prefix, *more]
@@ -84,7 +95,7 @@ class Prefix:
     def wine_once(self, *arguments):
         """Files, not pipes: processes that Wine leaves behind for seconds would keep them open."""
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-            done = subprocess.run(["wine", *arguments], env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            done = subprocess.run([*self.starter, "wine", *arguments], env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=err)
             out.seek(0)
             err.seek(0)
             return subprocess.CompletedProcess(done.args, done.returncode, out.read(), err.read())

@@ -1,5 +1,5 @@
 /* A layer that takes the process's signals in every call in which a driver may begin to use its compiler, as LLVM does
- * in PoCL, for test_signals: below the companion. */
+ * in PoCL, for test_signals: below the bridge. */
 #define _XOPEN_SOURCE 700 /* sigaltstack */
 #include "layer_entry.h"
 

@@ -196,14 +196,8 @@ static void lock_around_a_release(struct rig *rig)
     struct held_lock lock = {.taken = ATOMIC_FLAG_INIT};
     struct slow_work work;
     struct shared shared;
-#ifndef _WIN32
-    if (!getenv("CLD3D_CALLBACKS")) {
-        SKIP("hangs with the driver's own");
-        return;
-    }
-#endif
     unsigned char bytes[SHARED_BYTES];
-    if (!slow_open(rig, &work) || !shared_open(rig, KIND_BUFFER, 1, &shared))
+    if (callbacks_of_driver() || !slow_open(rig, &work) || !shared_open(rig, KIND_BUFFER, 1, &shared))
         return;
     rig_pattern(bytes, sizeof(bytes), 2);
     take(&lock);
@@ -421,26 +415,6 @@ static void memory_ends_after_queue(void)
     free(bytes);
 }
 
-#ifndef _WIN32
-static void ours(void)
-{
-    callbacks_ours(5);
-}
-
-/* Over a driver that leaves queued commands out of an object's count. */
-static void uncounted(void)
-{
-    if (getenv("CLD3D_CALLBACKS")) {
-        SKIP("runs the cases above");
-        return;
-    }
-    test_setenv("CLD3D_CALLBACKS", "1");
-    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "the end of a memory object"), 2);
-    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "a user event that is set when memory goes"), 1);
-    test_setenv("CLD3D_CALLBACKS", NULL);
-}
-#endif
-
 static const struct tap_test tests[] = {
     {"callbacks: clBuildProgram", builds},
     {"callbacks: clCompileProgram and clLinkProgram", compiles_and_links},
@@ -452,8 +426,6 @@ static const struct tap_test tests[] = {
 #ifndef _WIN32
     {"callbacks: a release in one", releases_from_callbacks_d3d11},
     {"frames that callbacks release", frames_released_in_callbacks_d3d11},
-    {"cld3d's callbacks where the driver has its own", ours},
-    {"cld3d's callbacks where the driver counts no queued commands", uncounted},
 #endif
 };
 

@@ -26,7 +26,10 @@ static void every_size(const struct rig *rig, UINT bind, enum rig_usage usage)
 {
     for (unsigned i = 0; i < COUNT(sizes); i++) {
         const struct rig_desc desc = {.width = sizes[i], .bind = bind, .usage = usage};
-        one_round_trip(rig, &desc);
+        if (usage != RIG_DYNAMIC || rig_can_map(rig, &desc))
+            one_round_trip(rig, &desc);
+        else
+            printf("# left out: %u bytes, which Direct3D maps at an address that does not exist\n", desc.width);
     }
 }
 

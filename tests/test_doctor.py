@@ -21,11 +21,11 @@ SETUP, LAYER = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
 FINDING = re.compile(r"^(error|warning)\[([a-z0-9-]+)\]: \S.*\n  cause:  \S.*\n  remedy: \S.*$", re.MULTILINE)
 SUMMARY = re.compile(r"^cld3d-setup doctor: (\d+) errors, (\d+) warnings\n\Z", re.MULTILINE)
 # As the library has it, which is too long to be searched in each case.
-MARK = re.search(rb"cld3d build: version [0-9A-Za-z.+~-]+, channel (\d+)\0", LAYER.read_bytes())
+MARK = re.search(rb"cld3d build: version [0-9A-Za-z.+~-]+, bridge (\d+)\0", LAYER.read_bytes())
 OVERRIDES = "[Software\\\\Wine\\\\DllOverrides] 1700000000"
 MACHINES = {64: 0x8664, 32: 0x14C}
 HOST = pathlib.Path("/bin/sh").read_bytes()[:64]
-HOST_IS_X86_64 = HOST[4] == 2 and HOST[18] == 0x3E
+OLD = b"cld3d build: version 0.0.1, bridge 0\0cld3d_report"
 
 
 def windows_file(bits, text):
@@ -49,10 +49,11 @@ class Machine:
         self.as_user = []  # what runs it as somebody else
         self.says = []     # what must stand in its output
         self.hides = []    # what must not
-        self.env = {"PATH": os.environ["PATH"], "HOME": str(self.folder / "home"), "DISPLAY": ":0"}
+        self.env = {"PATH": f"/usr/bin:{os.environ['PATH']}", "HOME": str(self.folder / "home"), "DISPLAY": ":0"}
         self.libraries = self.root / "usr/lib/x86_64-linux-gnu"
         self.put_host()
         self.put_installation()
+        self.put_wine()
         self.put_prefix()
 
     @staticmethod
@@ -62,7 +63,7 @@ class Machine:
         return path
 
     def put_host(self):
-        self.put(self.libraries / "libOpenCL.so.1", HOST + b"OPENCL_LAYERS\0")
+        self.put(self.libraries / "libOpenCL.so.1", HOST)
         self.put(self.libraries / "libdriver.so.1", HOST)
         self.put(self.libraries / "libvulkan.so.1", HOST)
         self.icd = self.put(self.root / "etc/OpenCL/vendors/driver.icd", "libdriver.so.1\n")
@@ -74,14 +75,39 @@ class Machine:
         self.dll = {bits: windows_file(bits, MARK[0] + b"cld3d_report\0") for bits in (64, 32)}
         self.put(self.out / "x64/OpenCL.dll", self.dll[64])
         self.put(self.out / "x32/OpenCL.dll", self.dll[32])
-        self.companion = self.put(self.out / "linux/libcld3d.so", HOST + b"\0" + MARK[0])
+        self.bridge = self.put(self.out / "linux/libcld3d.so", HOST + b"\0" + MARK[0])
+        for kind in ("x64", "x32"):
+            self.put(self.out / kind / "libcld3d.dll", windows_file({"x64": 64, "x32": 32}[kind], b"Wine builtin DLL"))
+        self.link_halves(self.out / "wine")
         self.manifest = self.put(self.out / "linux/cld3d_vulkan_layer.json", '{"layer": {"library_path": "./libcld3d.so"}}')
+
+    def link_halves(self, folder):
+        for name, to in (("x86_64-unix/libcld3d.so", "linux"), ("x86_64-windows/libcld3d.dll", "x64"), ("i386-windows/libcld3d.dll", "x32")):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).symlink_to(self.out / to / pathlib.Path(name).name)
+
+    def put_wine(self):
+        """With the new WoW64, and with the bridge in its folder."""
+        self.put(self.root / "usr/bin/wine", "#!/bin/sh\n")
+        self.wine = self.libraries / "wine"
+        self.put(self.wine / "x86_64-unix/ntdll.so", HOST + b"\0wine-10.0 (made up)\0")
+        self.put(self.wine / "i386-windows/ntdll.dll", windows_file(32, b"Wine builtin DLL"))
+        self.link_halves(self.wine)
+
+    def lose_bridge(self):
+        for path in self.wine.glob("*/libcld3d.*"):
+            path.unlink()
+
+    def old_wow64(self):
+        (self.wine / "i386-unix").mkdir()
 
     def put_prefix(self):
         self.put(self.prefix / "system.reg", "WINE REGISTRY Version 2\n\n#arch=win64\n")
         self.override("native,builtin")
         for folder, bits in (("system32", 64), ("syswow64", 32)):
             self.put(self.windows / folder / "opencl.dll", self.dll[bits])
+            self.put(self.windows / folder / "libcld3d.dll", windows_file(bits, b"Wine builtin DLL"))
+            (self.windows / folder / "libcld3d.so").symlink_to(self.bridge)
             self.put(self.windows / folder / "cld3d/opencl.dll", windows_file(bits, b"Wine builtin DLL"))
             for name in ("d3d9", "d3d10core", "d3d11", "dxgi"):
                 self.put(self.windows / folder / f"{name}.dll", windows_file(bits, b"Wine builtin DLL"))
@@ -90,18 +116,14 @@ class Machine:
         line = f'"opencl"="{value}"\n' if value else ""
         self.registry = self.put(self.prefix / "user.reg", f"WINE REGISTRY Version 2\n\n{OVERRIDES}\n#time=1\n{line}\n{more}")
 
-    def registered(self, path):
-        self.put(self.prefix / "system.reg", "WINE REGISTRY Version 2\n\n#arch=win64\n\n"
-                 f'[Software\\\\Khronos\\\\OpenCL\\\\Layers] 1\n"{path}"=dword:00000000\n')
-
     def program(self, bits):
         path = self.put(self.folder / "program/game.exe", windows_file(bits, b""))
         self.arguments = ["--program", path]
         return path
 
-
-    def put_loader(self, word):
-        self.put(self.libraries / "libOpenCL.so.1", HOST + b"OPENCL_LAYERS\0" + word + b"\0")
+    def put_beside(self, bits):
+        self.put(self.program(bits).with_name("OpenCL.dll"), self.dll[bits])
+        return self.put(self.folder / "program/libcld3d.dll", windows_file(bits, b"Wine builtin DLL"))
 
     def look(self):
         command = [*self.as_user, self.out / "cld3d-setup", "doctor", "--root", self.root, "--prefix", self.prefix, *self.arguments]
@@ -169,7 +191,7 @@ def breaks(*expected):
 
 @breaks()
 def nothing_is_broken(machine):
-    pass
+    machine.says = [f"ok: {bits}-bit programs use the bridge: {machine.wine}/x86_64-unix/libcld3d.so\n" for bits in (64, 32)]
 
 
 @breaks("error no-loader")
@@ -182,11 +204,6 @@ def loader_of_other_bits(machine):
     (machine.libraries / "libOpenCL.so.1").rename(machine.put(machine.root / "usr/lib/i386-linux-gnu/libOpenCL.so.1", b""))
     path = machine.root / "usr/lib/i386-linux-gnu/libOpenCL.so.1"
     path.write_bytes(other_bits(path.read_bytes()))
-
-
-@breaks("warning loader-layers")
-def loader_without_layers(machine):
-    machine.put(machine.libraries / "libOpenCL.so.1", HOST)
 
 
 @breaks("error no-icd")
@@ -222,47 +239,134 @@ def icd_environment_names_nothing(machine):
 
 @breaks("error no-library")
 def no_library_to_install(machine):
-    shutil.rmtree(machine.out / "x64")
-    shutil.rmtree(machine.out / "x32")
+    for kind in ("x64", "x32"):
+        (machine.out / kind / "OpenCL.dll").unlink()
 
 
-@breaks("warning no-companion", "warning manifest-library")
-def no_companion(machine):
-    machine.companion.unlink()
+# ---- the bridge ----
+
+@breaks("warning no-bridge", "warning manifest-library", "warning bridge-unused", "warning no-32-bit")
+def no_libcld3d_so(machine):
+    machine.bridge.unlink()
 
 
-@breaks("error companion-bits", "warning manifest-bits")
-def companion_of_other_bits(machine):
-    machine.companion.write_bytes(other_bits(machine.companion.read_bytes()))
+@breaks("warning no-bridge")
+def no_folder_for_winedllpath(machine):
+    shutil.rmtree(machine.out / "wine")
 
 
-@breaks("error companion-version")
-def companion_of_another_channel(machine):
-    machine.companion.write_bytes(machine.companion.read_bytes().replace(MARK[0], MARK[0][:-2] + b"7\0"))
+@breaks("error bridge-bits")
+def bridge_of_other_bits(machine):
+    machine.bridge.write_bytes(other_bits(machine.bridge.read_bytes()))
 
 
-@breaks("warning companion-older")
-def companion_of_another_version(machine):
-    data = machine.companion.read_bytes()
-    machine.companion.write_bytes(data.replace(MARK[0], MARK[0].replace(b"version 0", b"version 9")))
+@breaks("error bridge-version")
+def bridge_of_another_number(machine):
+    machine.bridge.write_bytes(HOST + b"\0" + MARK[0][:-2] + b"7\0")
 
 
-@breaks("error companion-other")
-def companion_that_is_something_else(machine):
-    machine.companion.write_bytes(HOST)
+@breaks("error bridge-version")
+def bridge_that_is_something_else(machine):
+    machine.bridge.write_bytes(HOST)
 
 
-@breaks("warning layer-missing")
-def opencl_layers_names_nothing(machine):
-    machine.env["OPENCL_LAYERS"] = "/nowhere/libcld3d.so"
+@breaks("warning bridge-version")
+def bridge_of_another_version(machine):
+    data = machine.bridge.read_bytes()
+    machine.bridge.write_bytes(data.replace(MARK[0], MARK[0].replace(b"version 0", b"version 9")))
 
 
-@breaks("warning other-companion", "warning other-companion", "warning layer-twice")
-def another_cld3d_in_opencl_layers(machine):
-    machine.put(machine.root / "opt/libcld3d.so", HOST + b"\0cld3d build: version 0.0.1, channel 1\0")
-    shutil.copy(machine.companion, machine.root / "opt/same.so")
-    machine.env["OPENCL_LAYERS"] = "/opt/libcld3d.so:/opt/same.so"
+@breaks("warning bridge-version", "warning bridge-version")
+def bridge_of_another_installation(machine):
+    (machine.wine / "x86_64-unix/libcld3d.so").unlink()
+    shutil.copy(machine.bridge, machine.wine / "x86_64-unix/libcld3d.so")
 
+
+@breaks("error bridge-bits", "error bridge-bits")
+def bridge_of_other_bits_in_wine(machine):
+    (machine.wine / "x86_64-unix/libcld3d.so").unlink()
+    machine.put(machine.wine / "x86_64-unix/libcld3d.so", other_bits(HOST))
+
+
+@breaks("warning bridge-unused", "warning no-32-bit")
+def wine_does_not_find_the_bridge(machine):
+    """Wine's own OpenCL has no part for 32-bit programs of the new WoW64."""
+    machine.lose_bridge()
+    machine.says = [f"remedy: start programs with '{machine.out}/cld3d-setup run'", f"{machine.out}/cld3d-setup install --wine\n"]
+
+
+@breaks("warning bridge-unused", "warning no-32-bit")
+def half_of_the_bridge(machine):
+    (machine.wine / "x86_64-windows/libcld3d.dll").unlink()
+    (machine.wine / "i386-windows/libcld3d.dll").unlink()
+
+
+@breaks("warning bridge-unused", "error no-below")
+def program_of_32_bits_without_the_bridge(machine):
+    machine.lose_bridge()
+    machine.program(32)
+
+
+@breaks("warning bridge-unused")
+def no_libcld3d_dll(machine):
+    (machine.windows / "system32/libcld3d.dll").unlink()
+    machine.says = [f"remedy: run: {machine.out}/cld3d-setup install --prefix {machine.prefix}\n"]
+
+
+@breaks("warning no-32-bit")
+def no_libcld3d_dll_for_32_bits(machine):
+    (machine.windows / "syswow64/libcld3d.dll").unlink()
+
+
+@breaks()
+def bridge_by_winedllpath(machine):
+    machine.lose_bridge()
+    machine.env["WINEDLLPATH"] = f"/nowhere:{machine.out}/wine"
+    machine.says = [f"ok: 32-bit programs use the bridge: {machine.out}/wine/"]
+
+
+@breaks()
+def bridge_without_another_opencl(machine):
+    """Also with an override that keeps Wine's own away."""
+    machine.override("native")
+    for folder in ("system32", "syswow64"):
+        shutil.rmtree(machine.windows / folder / "cld3d")
+
+
+@breaks()
+def wine_that_takes_the_link(machine):
+    machine.lose_bridge()
+    machine.put(machine.wine / "x86_64-unix/ntdll.so", HOST + b"\0wine-11.10\0")
+    machine.says = [f"ok: 64-bit programs use the bridge: {machine.windows}/system32/libcld3d.so\n"]
+
+
+@breaks()
+def wine_with_processes_of_32_bits(machine):
+    machine.old_wow64()
+    machine.says = ["ok: 32-bit programs use Wine's own OpenCL"]
+
+
+@breaks("error no-32-bit")
+def host_without_a_driver_for_32_bits(machine):
+    machine.old_wow64()
+    machine.program(32)
+
+
+@breaks("warning no-32-bit", "error program-bits")
+def wine_without_32_bits(machine):
+    shutil.rmtree(machine.wine / "i386-windows")
+    machine.program(32)
+
+
+@breaks("warning bridge-place", "warning bridge-unused")
+def proton_and_an_installation_in_usr(machine):
+    prefix_of_proton(machine)
+    machine.override('native,builtin"\n"*opencl"="native,builtin')
+    (machine.root / "usr/lib").mkdir(exist_ok=True)
+    machine.out = machine.out.rename(machine.root / "usr/lib/cld3d")
+
+
+# ---- the Vulkan layer ----
 
 @breaks("warning manifest-library")
 def vulkan_manifest_without_its_library(machine):
@@ -277,7 +381,7 @@ def vulkan_manifest_that_is_damaged(machine):
 
 @breaks("warning manifest-version")
 def vulkan_layer_of_another_version(machine):
-    machine.put(machine.root / "opt/libcld3d.so", HOST + b"\0cld3d build: version 0.0.1, channel 1\0")
+    machine.put(machine.root / "opt/libcld3d.so", HOST + b"\0" + OLD)
     machine.put(machine.root / "etc/vulkan/implicit_layer.d/cld3d_vulkan_layer.json",
                 '{"layer": {"library_path": "/opt/libcld3d.so"}}')
 
@@ -318,16 +422,19 @@ def library_of_other_bits(machine):
 
 @breaks("warning dll-version")
 def another_version_is_installed(machine):
-    machine.put(machine.windows / "system32/opencl.dll", windows_file(64, b"cld3d build: version 0.0.1, channel 1\0cld3d_report"))
+    machine.put(machine.windows / "system32/opencl.dll", windows_file(64, OLD))
+    machine.hides = ["64-bit programs use the bridge"]
 
 
-@breaks("error no-below")
+@breaks("error no-below", "warning no-32-bit")
 def no_opencl_below(machine):
+    machine.lose_bridge()
     (machine.windows / "system32/cld3d/opencl.dll").unlink()
 
 
-@breaks("error below-other")
+@breaks("error no-below", "warning no-32-bit")
 def opencl_of_another_vendor_below(machine):
+    machine.lose_bridge()
     machine.put(machine.windows / "system32/cld3d/opencl.dll", windows_file(64, b"Another Vendor's OpenCL"))
 
 
@@ -338,13 +445,9 @@ def cld3d_for_64_bits_alone(machine):
     machine.says = [f"remedy: run: {machine.out}/cld3d-setup install --prefix {machine.prefix}\n"]
 
 
-@breaks("error below-cld3d")
-def another_cld3d_below(machine):
-    machine.put(machine.windows / "system32/cld3d/opencl.dll", machine.dll[64])
-
-
-@breaks("error below-bits")
+@breaks("error no-below", "warning no-32-bit")
 def opencl_below_of_other_bits(machine):
+    machine.lose_bridge()
     machine.put(machine.windows / "system32/cld3d/opencl.dll", windows_file(32, b"Wine builtin DLL"))
 
 
@@ -372,9 +475,15 @@ def cld3d_of_other_bits_beside_the_program(machine):
 
 @breaks()
 def cld3d_beside_the_program_alone(machine):
-    machine.put(machine.program(64).with_name("OpenCL.dll"), machine.dll[64])
+    machine.put_beside(64)
     for folder in ("system32", "syswow64"):
         (machine.windows / folder / "cld3d/opencl.dll").rename(machine.windows / folder / "opencl.dll")
+
+
+@breaks("warning bridge-unused")
+def cld3d_beside_the_program_without_its_other_half(machine):
+    machine.put_beside(64).unlink()
+    machine.says = [f"remedy: copy {machine.out}/x64/libcld3d.dll there\n"]
 
 
 @breaks("error override-missing")
@@ -408,8 +517,9 @@ def override_of_the_program_alone(machine):
     machine.override("", OF_THE_PROGRAM + '"opencl"="native,builtin"\n')
 
 
-@breaks("error override-wrong")
+@breaks("error override-wrong", "warning bridge-unused", "warning no-32-bit")
 def override_without_builtin(machine):
+    machine.lose_bridge()
     machine.override("native")
 
 
@@ -420,14 +530,15 @@ def prefix_of_proton(machine):
     machine.windows = machine.prefix / "drive_c/windows"
 
 
-@breaks("warning override-proton")
+@breaks("warning override-proton", "warning bridge-unused")
 def override_for_proton_of_an_earlier_version(machine):
     prefix_of_proton(machine)
     machine.says = ['set the game\'s launch options to WINEDLLOVERRIDES="*opencl=n,b" %command%\n']
 
 
-@breaks()
+@breaks("warning bridge-unused")
 def override_for_proton(machine):
+    machine.says = ["cld3d-setup run %command%"]
     machine.override('native,builtin"\n"*opencl"="native,builtin')
     prefix_of_proton(machine)
 
@@ -451,17 +562,6 @@ def no_display(machine):
     del machine.env["DISPLAY"]
 
 
-@breaks("warning registered-missing")
-def registered_layer_that_is_gone(machine):
-    machine.registered("C:\\\\cld3d\\\\cld3d.dll")
-
-
-@breaks()
-def registered_layer(machine):
-    machine.put(machine.prefix / "drive_c/cld3d/cld3d.dll", machine.dll[64])
-    machine.registered("C:\\\\cld3d\\\\cld3d.dll")
-
-
 # ---- prefixes that somebody packed to do harm ----
 
 @breaks("error no-prefix")
@@ -479,10 +579,10 @@ def registry_with_control_characters(machine):
 
 @breaks("error other-opencl", "warning no-32-bit")
 def libraries_that_are_pipes_and_devices(machine):
-    for path in (machine.windows / "system32/opencl.dll", machine.windows / "syswow64/cld3d/opencl.dll"):
+    for path in (machine.windows / "system32/opencl.dll", machine.windows / "syswow64/libcld3d.dll"):
         path.unlink()
     os.mkfifo(machine.windows / "system32/opencl.dll")
-    (machine.windows / "syswow64/cld3d/opencl.dll").symlink_to("/dev/zero")
+    (machine.windows / "syswow64/libcld3d.dll").symlink_to("/dev/zero")
 
 
 @breaks("error override-environment")
@@ -541,11 +641,11 @@ def prefix_of_a_flatpak():
         inside = machine.folder / "home/.var/app/com.usebottles.bottles/prefix"
         inside.parent.mkdir(parents=True)
         machine.prefix.rename(inside)
-        for root, expected in (([], True), (["--root", machine.root], False)):
+        for root, expected in (([], {"warning flatpak-host", "warning bridge-place"}), (["--root", machine.root], set())):
             done = subprocess.run([machine.out / "cld3d-setup", "doctor", "--prefix", inside, *root], env=machine.env, capture_output=True,
                                   text=True, check=False)
             found = [f"{kind} {name}" for kind, name in FINDING.findall(done.stdout)]
-            if ("warning flatpak-host" in found) != expected:
+            if {"warning flatpak-host", "warning bridge-place"} & set(found) != expected:
                 yield f"{root}: {found}"
 
 
@@ -572,15 +672,16 @@ def run_remedies(machine):
 
 
 def remedies_that_work():
-    """After them nothing is found."""
-    for case in (opencl_of_another_vendor, another_cld3d_below, opencl_below_of_other_bits, no_opencl_below, override_without_builtin,
-                 opencl_of_another_vendor_below, cld3d_for_64_bits_alone):
+    """After them nothing is found but that the bridge is not in use, where it is not."""
+    for case, left in ((opencl_of_another_vendor, ()), (cld3d_for_64_bits_alone, ()), (no_libcld3d_dll, ()),
+                       *((case, ("warning bridge-unused", "warning no-32-bit"))
+                         for case in (opencl_below_of_other_bits, no_opencl_below, override_without_builtin, opencl_of_another_vendor_below))):
         with tempfile.TemporaryDirectory() as folder:
             machine = Machine(folder)
             case(machine)
             problems = list(run_remedies(machine))
             machine.says = []
-            problems += judge(machine, ())
+            problems += judge(machine, left)
             yield from (f"{case.__name__}: {problem}" for problem in problems)
 
 

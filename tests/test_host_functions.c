@@ -352,33 +352,6 @@ SHARING_CASE(wrong_frees, 0)
 }
 
 /* How many of two cases, for native kernels and for freed memory, run over both versions of Direct3D. */
-static unsigned cases_that_run(void)
-{
-    struct rig rig;
-    if (!rig_open(&rig, &rig_d3d11, 0))
-        return 0;
-    void *memory = find_svm_memory(&rig);
-    const unsigned cases = (runs_native_kernels(&rig) ? 2 : 0) + (memory ? 2 : 0);
-    if (memory)
-        clSVMFree(rig.context, memory);
-    rig_close(&rig);
-    return cases;
-}
-
-/* Where callbacks are cld3d's these functions are the driver's still. */
-static void callbacks_ours(void)
-{
-    if (getenv("CLD3D_CALLBACKS")) {
-        SKIP("runs the cases above");
-        return;
-    }
-    const unsigned cases = cases_that_run();
-    CHECK_INT(run_again("releases an object", "CLD3D_CALLBACKS", "1"), cases);
-    CHECK_INT(run_again("sets a user event", "CLD3D_CALLBACKS", "1"), cases);
-    if (!cases)
-        SKIP("the device has neither native kernels nor shared virtual memory");
-}
-
 static const struct tap_test tests[] = {
     SHARING_TESTS("native kernels: sets a user event", set_in_native_kernel),
     SHARING_TESTS("native kernels: releases an object", release_in_native_kernel),
@@ -388,7 +361,6 @@ static const struct tap_test tests[] = {
     SHARING_TESTS("freed memory: sets a user event", set_in_free),
     SHARING_TESTS("freed memory: releases an object", release_in_free),
     SHARING_TESTS("freed memory: wrong arguments", wrong_frees),
-    {"cld3d's callbacks", callbacks_ours},
 };
 
 TAP_MAIN(tests)

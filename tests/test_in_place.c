@@ -673,15 +673,9 @@ SHARING_CASE(costs, 0)
     CHECK(lines_with(log_path, "stats: ") > before);
 }
 
-static void costs_of_ours(void)
-{
-    CHECK_INT(run_again("what objects have cost", "CLD3D_CALLBACKS", "1"), 2);
-}
-
 static const struct tap_test tests[] = {
     SHARING_TESTS("objects that are migrated to the host", migrated),
     SHARING_TESTS("what objects have cost is told", costs),
-    {"the same where nobody tells of the context's end", costs_of_ours},
     SHARING_TESTS("chosen for devices that compute in the host's memory", chosen),
     {"not for a driver with images of its own", copies_images},
     {"not for a driver with buffers of its own", copies_buffers},

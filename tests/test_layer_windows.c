@@ -1,6 +1,6 @@
 /* cld3d.dll, the Khronos layer for Windows, below a small loader that does as the real one (small_loader/): registered,
  * loaded and used. And several cld3d in one chain, the drop-in above or below the layer: only the lowest acts. And
- * under Wine over a loader that finds no driver, as the one inside a program does: then the layer has Wine's OpenCL
+ * under Wine over a loader that finds no driver, as the one inside a program does: then the layer has the host's OpenCL
  * below.
  *
  * A library loads what is below it once, so each case loads copies. */
@@ -8,6 +8,7 @@
 #include "common/rig_d3d.h"
 #include "small_loader/small_loader.h"
 #include "tap.h"
+#include "wines_opencl.h"
 
 #include <CL/cl_d3d11.h>
 #include <CL/cl_icd.h>
@@ -203,6 +204,8 @@ static void use(const struct copy *top)
 static void layer_alone(void)
 {
     struct copy layer, loader;
+    if (!has_wines_opencl())
+        return;
     if (open_layer(&layer, "layer") && open_library(&loader, "small_loader.dll", "loader")) {
         use(&loader);
         const struct small_loader_state *state = state_of(&loader);
@@ -245,6 +248,8 @@ static void layer_above_drop_in(void)
 static void drop_in_above_layer(void)
 {
     struct copy drop_in, layer, loader;
+    if (!has_wines_opencl())
+        return;
     if (open_layer(&layer, "layer") && open_library(&loader, "small_loader.dll", "loader")) {
         SetEnvironmentVariableA("CLD3D_NEXT", loader.path);
         if (open_library(&drop_in, "OpenCL.dll", "drop-in")) {
@@ -264,14 +269,16 @@ static void drop_in_above_layer(void)
 static void forced(void)
 {
     SetEnvironmentVariableA("CLD3D_FORCE", "1");
-    drop_in_above_layer();
     layer_above_drop_in();
+    drop_in_above_layer();
     SetEnvironmentVariableA("CLD3D_FORCE", NULL);
 }
 
 static void layer_twice(void)
 {
     struct copy one, other, loader;
+    if (!has_wines_opencl())
+        return;
     if (open_layer(&one, "layer-one") && open_layer(&other, "layer-other") &&
         open_library(&loader, "small_loader.dll", "loader")) {
         use(&loader);
@@ -290,10 +297,8 @@ static void driver_with_sharing(void)
     struct copy layer, loader;
     cl_platform_id platform = NULL;
     cl_uint count = 0;
-    if (getenv("OPENCL_LAYERS")) {
-        SKIP("the companion's OpenCL is below, not the loader's");
+    if (!has_wines_opencl())
         return;
-    }
     SetEnvironmentVariableA("SMALL_LOADER_OWN_SHARING", "1");
     if (open_layer(&layer, "layer") && open_library(&loader, "small_loader.dll", "loader")) {
         const cl_api_clGetPlatformIDs get_platforms =
@@ -312,12 +317,11 @@ static void driver_with_sharing(void)
 
 /* ---- loaders without a driver ---- */
 
-/* Whether the OpenCL below is Wine's own, wherever cld3d-setup may have put it. */
-static bool has_wines(const struct copy *layer)
+/* Whether the OpenCL below is the host's, over the bridge. */
+static bool has_hosts(const struct copy *layer)
 {
-    const char *path = ask(layer, "next");
-    const HMODULE library = path ? GetModuleHandleA(path) : NULL;
-    return library && memcmp((const char *)library + 0x40, "Wine builtin DLL", 16) == 0;
+    const char *next = ask(layer, "next"), *bridge = ask(layer, "bridge");
+    return next && strstr(next, "libOpenCL.so.1") && bridge && strncmp(bridge, "connected", 9) == 0;
 }
 
 static bool open_loader_without(struct copy *loader, const char *what, const char *name)
@@ -341,7 +345,7 @@ static void layer_over_nothing(const char *what)
     struct copy layer, loader;
     if (open_layer(&layer, "layer") && open_loader_without(&loader, what, "loader")) {
         used_without_driver(&loader, 1);
-        CHECK(has_wines(&layer));
+        CHECK(has_hosts(&layer));
         CHECK_STR(ask(&layer, "passes"), NULL);
         close_copy(&loader);
     }
@@ -367,7 +371,7 @@ static void no_driver_drop_in_above(void)
         if (open_library(&drop_in, "OpenCL.dll", "drop-in")) {
             use(&drop_in);
             passes_on(&drop_in);
-            CHECK(has_wines(&layer));
+            CHECK(has_hosts(&layer));
         }
         SetEnvironmentVariableA("CLD3D_NEXT", NULL);
         close_copy(&drop_in);
@@ -380,6 +384,8 @@ static void no_driver_drop_in_above(void)
 static void says_so(void)
 {
     char path[MAX_PATH + 32], text[8192] = "";
+    if (!has_wines_opencl())
+        return;
     GetTempPathA(MAX_PATH, path);
     snprintf(path + strlen(path), 32, "cld3d-layer-%lu.log", GetCurrentProcessId());
     SetEnvironmentVariableA("CLD3D_LOG", "info");

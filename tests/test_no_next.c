@@ -1,6 +1,7 @@
 /* Without an OpenCL below: the library loads, each call has a clear answer, and nothing crashes. Each case loads a copy
  * of the library under another name, since one loads its next library once. */
 #include "tap.h"
+#include "wines_opencl.h"
 
 #include <windows.h>
 
@@ -150,6 +151,8 @@ static void found(void)
     char path[MAX_PATH + 32] = "";
     struct library library = {"", NULL};
     cl_uint count = 0;
+    if (!has_wines_opencl())
+        return;
     GetSystemDirectoryA(path, MAX_PATH);
     strcat(path, "\\opencl.dll");
     if (open_copy(&library, "next-found", path)) {

@@ -21,8 +21,10 @@ from prefix import Prefix, Skip, in_and_out, need, run_cases
 
 PACKAGE, PROGRAM, WINE_RUN, PREFIX = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
 ROOT = PACKAGE.parent.parent
-LIBRARIES = {"x64/OpenCL.dll", "x64/cld3d.dll", "x64/cld3dinfo.exe", "x32/OpenCL.dll", "x32/cld3d.dll", "x32/cld3dinfo.exe",
-             "linux/libcld3d.so", "linux/cld3d_vulkan_layer.json", "cld3d-doctor"}
+LINKS = {"wine/x86_64-unix/libcld3d.so": "../../linux/libcld3d.so", "wine/x86_64-windows/libcld3d.dll": "../../x64/libcld3d.dll",
+         "wine/i386-windows/libcld3d.dll": "../../x32/libcld3d.dll"}
+LIBRARIES = {"x64/OpenCL.dll", "x64/cld3d.dll", "x64/libcld3d.dll", "x64/cld3dinfo.exe", "x32/OpenCL.dll", "x32/cld3d.dll", "x32/libcld3d.dll",
+             "x32/cld3dinfo.exe", "linux/libcld3d.so", "linux/cld3d_vulkan_layer.json", "cld3d-doctor", *LINKS}
 IMPLICIT = "usr/share/vulkan/implicit_layer.d/cld3d_vulkan_layer.json"
 DEB_MANIFEST = "cld3d_vulkan_layer.json"
 PAGES = {"README.md", "CONTRIBUTING.md", "docs/runs.json",
@@ -51,11 +53,17 @@ def files(folder):
 
 
 def unzip(folder):
-    """As unzip does, which Python's own function does not: with the files' modes."""
+    """As unzip does, which Python's own function does not: with the files' modes, and with links."""
     archive = zipfile.ZipFile(the_one("cld3d-*.zip"))
     archive.extractall(folder)
     for entry in archive.infolist():
-        os.chmod(folder / entry.filename, stat.S_IMODE(entry.external_attr >> 16))
+        path, mode = folder / entry.filename, entry.external_attr >> 16
+        if stat.S_ISLNK(mode):
+            target = path.read_text()
+            path.unlink()
+            path.symlink_to(target)
+        else:
+            path.chmod(stat.S_IMODE(mode))
     return folder / the_one("cld3d-*.zip").stem
 
 
@@ -64,16 +72,25 @@ def unpack(folder):
     return folder
 
 
-def check_tree(folder, names):
+def check_tree(folder, names, libraries):
     """Nothing missing, nothing more, modes as they have to be, and no word of where it was built."""
     need(files(folder) == names, f"differ: {files(folder) ^ names}")
-    for path in folder.rglob("*"):
+    check_links(libraries)
+    for path in (path for path in folder.rglob("*") if not path.is_symlink()):
         executable = path.is_dir() or path.name in ("cld3d-setup", "cld3d-doctor")
         mode = stat.S_IMODE(path.lstat().st_mode)
         need(mode == (0o755 if executable else 0o644), f"{path}: mode {mode:o}")
         if path.is_file():
             need(str(ROOT).encode() not in path.read_bytes(), f"{path} holds the path {ROOT}")
             need(b"/src/entry/" not in path.read_bytes(), f"{path} holds paths of sources")
+
+
+def check_links(libraries):
+    """For Wine, which needs its mark in the libraries for Windows."""
+    found = {str(path.relative_to(libraries)): os.readlink(path) for path in libraries.rglob("*") if path.is_symlink()}
+    need(found == LINKS, found)
+    for name in LINKS:
+        need(name.endswith(".so") or (libraries / name).read_bytes()[64:81] == b"Wine builtin DLL\0", f"{name} has not Wine's mark")
 
 
 def installed_by_meson(folder):
@@ -84,19 +101,21 @@ def installed_by_meson(folder):
     wanted = {name.replace("usr/", "usr/local/", 1).removesuffix(".gz") for name in DEB if not name.startswith("usr/share/doc/")}
     wanted.add("usr/local/share/licenses/cld3d/LICENSE")
     need(files(folder) == wanted, f"differ: {files(folder) ^ wanted}")
+    check_links(folder / "usr/local/lib/cld3d")
     manifest = json.loads((folder / IMPLICIT.replace("usr/", "usr/local/", 1)).read_text())
     need(manifest["layer"]["library_path"] == "/usr/local/lib/cld3d/linux/libcld3d.so", manifest)
 
 
 def whole_zip(folder):
-    check_tree(unzip(folder), {"NEWS", "LICENSE", "cld3d-setup", *PAGES, *LIBRARIES})
+    unzipped = unzip(folder)
+    check_tree(unzipped, {"NEWS", "LICENSE", "cld3d-setup", *PAGES, *LIBRARIES}, unzipped)
     text = (folder / the_one("cld3d-*.zip").stem / "README.md").read_text()
     missing = [name for name in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text) if not (folder / the_one("cld3d-*.zip").stem / name).exists()]
     need(missing == [], f"README.md names {missing}")
 
 
 def whole_deb(folder):
-    check_tree(unpack(folder), DEB)
+    check_tree(unpack(folder), DEB, folder / "usr/lib/cld3d")
     owners = {line.split()[1] for line in output("dpkg-deb", "-c", the_one("cld3d_*.deb")).splitlines()}
     need(owners == {"root/root"}, owners)
     output("dpkg-deb", "--control", the_one("cld3d_*.deb"), folder / "control")
@@ -135,7 +154,7 @@ def list_of_parts(folder):
     need(report["bomFormat"] == "CycloneDX" and report["metadata"]["component"]["name"] == "cld3d", "no CycloneDX")
     unzipped = unzip(folder)
     listed = {each["name"]: each["hashes"][0]["content"] for each in report["components"] if each["type"] == "file"}
-    need(listed == {f"{unzipped.name}/{name}": hashlib.sha256((unzipped / name).read_bytes()).hexdigest() for name in files(unzipped)},
+    need(listed == {f"{unzipped.name}/{name}": hashlib.sha256((unzipped / name).read_bytes()).hexdigest() for name in files(unzipped) - LINKS.keys()},
          "the files differ from the zip's")
     need(any("mingw" in each["name"] for each in report["components"]), "what is linked in is missing")
 
@@ -156,9 +175,8 @@ load_cld3d
 def verb_of_winetricks(folder):
     """With functions that do what those of winetricks do: winetricks itself is not run. Not every unzip keeps modes."""
     place = Prefix(folder, unzip(folder / "zip") / "cld3d-setup", PROGRAM, PREFIX)
-    (folder / "tmp").mkdir()
     (folder / "cache/cld3d").mkdir(parents=True)
-    env = {**place.env, "W_TMP": folder / "tmp", "W_CACHE": folder / "cache", "VERB": the_one("cld3d.verb")}
+    env = {**place.env, "W_CACHE": folder / "cache", "VERB": the_one("cld3d.verb")}
     done = subprocess.run(["sh", "-c", WINETRICKS], env=env, capture_output=True, text=True)
     need(done.returncode == 1 and "died: Put cld3d-" in done.stderr, done.stderr)
     archive = folder / "cache/cld3d" / the_one("cld3d-*.zip").name
@@ -168,6 +186,8 @@ def verb_of_winetricks(folder):
     archive.write_bytes(the_one("cld3d-*.zip").read_bytes())
     done = subprocess.run(["sh", "-c", WINETRICKS], env=env, capture_output=True, text=True)
     need(done.returncode == 0, done.stderr)
+    place.script = place.prefix / the_one("cld3d-*.zip").stem / "cld3d-setup"
+    place.script.chmod(0o755)
     need("x64: installed" in place.setup("status"), "it is not installed")
     shown = re.search(r"installed_file1=C:(\S*)", done.stdout)[1].replace("\\", "/")
     need((place.prefix / "drive_c" / shown.lstrip("/")).is_file(), f"winetricks looks for {shown}, which is not there")
@@ -177,8 +197,8 @@ def doctor_from_deb(folder):
     """It finds the installation's own parts."""
     setup = unpack(folder / "root") / "usr/bin/cld3d-setup"
     done = subprocess.run([setup, "doctor", "--prefix", folder / "none"], capture_output=True, text=True)
-    need("error[no-prefix]" in done.stdout and "ok: host companion: " in done.stdout, done.stdout)
-    need("no-library" not in done.stdout and "companion-" not in done.stdout, done.stdout)
+    need("error[no-prefix]" in done.stdout and "ok: Vulkan layer: " in done.stdout, done.stdout)
+    need("no-library" not in done.stdout and "bridge-" not in done.stdout, done.stdout)
 
 
 def works_from_zip(folder):

@@ -27,7 +27,7 @@ class Place(Prefix):
         shutil.copy(LAYER, self.layer)
         self.name = ("Z:" + str(self.layer)).replace("/", "\\")
         # A copied prefix is set right at its first start. Other tests may have registered layers in the original.
-        self.wine("reg", "delete", KEY.rpartition("\\")[0], "/f")
+        self.wine(self.reg, "delete", KEY.rpartition("\\")[0], "/f")
 
     def info(self, option, status=0):
         done = self.wine(self.program, option)
@@ -50,11 +50,11 @@ class Place(Prefix):
     def khronos(self):
         """The part that it is about, while Wine runs."""
         file = self.folder / "export.reg"
-        self.wine("reg", "export", "HKLM\\Software\\Khronos", file, "/y")
+        self.wine(self.reg, "export", "HKLM\\Software\\Khronos", file, "/y")
         return file.read_text(encoding="utf-16")
 
     def layers(self):
-        text = self.wine("reg", "query", KEY).stdout
+        text = self.wine(self.reg, "query", KEY).stdout
         return dict(line.strip().split("    REG_DWORD    ") for line in text.splitlines() if "REG_DWORD" in line)
 
     def report(self):
@@ -74,8 +74,8 @@ def in_and_out(place):
 
 
 def others_stay(place):
-    place.wine("reg", "add", KEY, "/v", "C:\\other.dll", "/t", "REG_DWORD", "/d", "0")
-    place.wine("reg", "add", KEY, "/v", place.name, "/t", "REG_DWORD", "/d", "1")
+    place.wine(place.reg, "add", KEY, "/v", "C:\\other.dll", "/t", "REG_DWORD", "/d", "0")
+    place.wine(place.reg, "add", KEY, "/v", place.name, "/t", "REG_DWORD", "/d", "1")
     need("registered" in place.info("--register"), "of a disabled one")
     need(place.layers() == {"C:\\other.dll": "0x0", place.name: "0x0"}, place.layers())
     place.info("--unregister")

@@ -1,6 +1,6 @@
 /* What the rows beside a mapped surface need: memory that is aligned or pinned, and threads that copy them. The OpenCL below is this
  * program's. */
-#include "emulate/emulate.h"
+#include "next/next.h"
 #include "os/os.h"
 #include "tap.h"
 #include "transport/parallel.h"
@@ -162,19 +162,19 @@ static cl_int CL_API_CALL flush(cl_command_queue queue)
 static void driver_open(cl_bool unified, const char *fails, struct pinning *pinning)
 {
     driver = (struct pinning_driver){.unified = unified, .memory = (cl_ulong)8 << 30, .fails = fails};
-    underlying.clGetContextInfo = context_info;
-    underlying.clGetDeviceInfo = device_info;
-    underlying.clCreateCommandQueue = create_queue;
-    underlying.clRetainCommandQueue = retain_queue;
-    underlying.clReleaseCommandQueue = release_queue;
-    underlying.clCreateBuffer = create_pinned;
-    underlying.clReleaseMemObject = release_buffer;
-    underlying.clEnqueueMapBuffer = map_buffer;
-    underlying.clEnqueueUnmapMemObject = unmap;
-    underlying.clFlush = underlying.clFinish = flush;
-    underlying.clWaitForEvents = wait_for_map;
-    underlying.clGetEventInfo = map_status;
-    underlying.clReleaseEvent = release_map_event;
+    next.clGetContextInfo = context_info;
+    next.clGetDeviceInfo = device_info;
+    next.clCreateCommandQueue = create_queue;
+    next.clRetainCommandQueue = retain_queue;
+    next.clReleaseCommandQueue = release_queue;
+    next.clCreateBuffer = create_pinned;
+    next.clReleaseMemObject = release_buffer;
+    next.clEnqueueMapBuffer = map_buffer;
+    next.clEnqueueUnmapMemObject = unmap;
+    next.clFlush = next.clFinish = flush;
+    next.clWaitForEvents = wait_for_map;
+    next.clGetEventInfo = map_status;
+    next.clReleaseEvent = release_map_event;
     pinning_open(pinning, NULL);
 }
 

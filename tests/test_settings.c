@@ -67,9 +67,9 @@ static void set_user_id(void)
 static void on_and_off(void)
 {
     setenv("CLD3D_STRICT", "0", 1);
-    setenv("CLD3D_CALLBACKS", "1", 1);
+    setenv("CLD3D_FORCE", "1", 1);
     CHECK(!setting_on(SETTING_STRICT));
-    CHECK(setting_on(SETTING_CALLBACKS));
+    CHECK(setting_on(SETTING_FORCE));
 }
 
 /* As on Windows, where an empty variable cannot be told from none. */

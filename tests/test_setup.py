@@ -3,7 +3,7 @@
 
     test_setup.py CLD3D_SETUP OPENCL_DLL WHICH_OPENCL_EXE WINE_RUN PREFIX LIBCLD3D_SO CLD3D_DLL SMALL_LOADER_DLL
 
-PREFIX is one to copy, which WINE_RUN makes if it is not there; LIBCLD3D_SO may be missing. Prints TAP.
+PREFIX is one to copy, which WINE_RUN makes if it is not there; libcld3d.dll is beside OPENCL_DLL; LIBCLD3D_SO may be missing. Prints TAP.
 """
 
 import ctypes
@@ -21,6 +21,8 @@ from prefix import Prefix, Skip, differences, in_and_out, kind_of, need, run_cas
 SETUP, LIBRARY, PROGRAM, WINE_RUN, PREFIX, LAYER, WINDOWS_LAYER, LOADER = (
     pathlib.Path(argument).resolve() for argument in sys.argv[1:9])
 MANIFEST = LAYER.parent / "cld3d_vulkan_layer.json"
+# Wine's own library as far as cld3d-setup looks at it.
+WINES_OWN = b"MZ" + bytes(62) + b"Wine builtin DLL"
 SECTION = "[Software\\\\Wine\\\\DllOverrides]"
 
 # Of PREFIX, what cld3d-setup or Wine's server reads or writes, and some files beside it. Other programs may run in PREFIX, so what Wine
@@ -45,33 +47,41 @@ class Place(Prefix):
 
     def __init__(self, folder, parts):
         self.out = pathlib.Path(folder) / "out"
-        self.library = self.out / kind_of(LIBRARY) / "OpenCL.dll"
-        self.library.parent.mkdir(parents=True)
+        self.library = self.put_libraries(kind_of(LIBRARY))
         shutil.copy(SETUP, self.out / "cld3d-setup")
         shutil.copy(SETUP.with_name("cld3d-doctor"), self.out / "cld3d-doctor")
-        shutil.copy(LIBRARY, self.library)
+        # Any file for this machine, since a shell loads no layers.
+        self.layer = self.out / "linux" / "libcld3d.so"
+        self.layer.parent.mkdir()
+        shutil.copy("/bin/sh", self.layer)
+        self.links = self.out / "wine" / "x86_64-unix"
+        self.links.mkdir(parents=True)
+        (self.links / "libcld3d.so").symlink_to("../../linux/libcld3d.so")
         super().__init__(folder, self.out / "cld3d-setup", PROGRAM, parts)
         self.windows = self.prefix / "drive_c" / "windows"
-        self.dll = self.windows / "system32" / "opencl.dll"
-        self.below = self.windows / "system32" / "cld3d"
+        self.system = self.windows / ("syswow64" if self.is_wow64 else "system32")
+        self.dll = self.system / "opencl.dll"
+        self.below = self.system / "cld3d"
 
     def use_whole(self):
         """All of PREFIX: for Wine, and for what holds of all files."""
         shutil.rmtree(self.prefix)
         self.copy(PREFIX, self.prefix)
 
-    def put_layer(self, data=None):
-        """The host's library: `data`, or any file for this machine, since a shell loads no layers."""
-        layer = self.out / "linux" / "libcld3d.so"
-        layer.parent.mkdir(exist_ok=True)
-        layer.write_bytes(data or pathlib.Path("/bin/sh").read_bytes())
-        return layer
+    def put_libraries(self, kind):
+        folder = self.out / kind
+        folder.mkdir(parents=True)
+        shutil.copy(LIBRARY.with_name("libcld3d.dll"), folder)
+        return pathlib.Path(shutil.copy(LIBRARY, folder / "OpenCL.dll"))
 
-    def start(self, *arguments, status=0, **settings):
-        env = {name: value for name, value in os.environ.items() if name not in ("OPENCL_LAYERS", "WINEPREFIX", "VK_ADD_LAYER_PATH", "VK_INSTANCE_LAYERS")}
-        done = subprocess.run([self.script, "run", *arguments], env={**env, **settings}, capture_output=True, text=True)
-        need(done.returncode == status, f"run: exit status {done.returncode}\n{done.stdout}{done.stderr}")
+    def call(self, *arguments, status=0, **settings):
+        env = {name: value for name, value in os.environ.items() if name not in ("WINEDLLPATH", "WINEPREFIX", "VK_ADD_LAYER_PATH", "VK_INSTANCE_LAYERS")}
+        done = subprocess.run([self.script, *arguments], env={**env, **settings}, capture_output=True, text=True)
+        need(done.returncode == status, f"{arguments[0]}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout + done.stderr
+
+    def start(self, *arguments, **settings):
+        return self.call("run", *arguments, **settings)
 
     def tools(self, *without):
         """A folder for PATH with every program except these."""
@@ -137,38 +147,48 @@ def the_users_own_override(place):
 
 
 def another_vendors_library(place):
-    """It finds no driver under Wine: cld3d needs Wine's own below."""
-    wines = place.dll.read_bytes()
-    shutil.copy(LOADER, place.dll.with_name("other.dll"))
-    os.replace(place.dll.with_name("other.dll"), place.dll)
-    before = place.snapshot()
-    got = place.setup("install", status=1)
-    need("neither Wine's nor cld3d's" in got and "wineboot -u" in got, got)
-    need(differences(before, place.prefix) == [], "something was changed")
-    place.dll.write_bytes(wines)
-    place.setup("install")
-    shutil.copy(LOADER, place.dll)
-    got = place.setup("install")
-    need("is kept as" in got, got)
-    need((place.below / "opencl.dll").read_bytes() == wines, "Wine's own was lost")
-    need(f"{place.kind}: installed" in place.setup("status"), "status")
-    got = place.setup("uninstall")
-    need("another vendor's again" in got and place.dll.read_bytes() == LOADER.read_bytes(), got)
-    need(not place.below.exists(), "the folder cld3d is left")
+    """It finds no driver under Wine. It is neither kept nor replaced, under any spelling of the name."""
+    for name in ("OpenCL.dll", "opencl.dll", "cld3d/opencl.dll"):
+        file = place.dll.parent / name
+        file.parent.mkdir(exist_ok=True)
+        file.unlink(missing_ok=True)
+        shutil.copy(LOADER, file)
+        before = place.snapshot()
+        got = place.setup("install", status=1)
+        need(f"{file} is no opencl.dll" in got and "Nothing was changed" in got, got)
+        place.setup("uninstall")
+        need(differences(before, place.prefix) == [], f"{name}: {differences(before, place.prefix)}")
+        shutil.rmtree(before)
+        file.unlink()
 
 
 def wine_without_opencl(place):
+    """The bridge needs none of Wine's."""
     place.dll.unlink()
     before = place.snapshot()
-    got = place.setup("install", status=1)
-    need("no opencl.dll of Wine's" in got and "wine-opencl" in got, got)
-    need(differences(before, place.prefix) == [], "something was changed")
+    need("without the bridge: no OpenCL" in place.setup("install"), "install")
+    need(place.dll.read_bytes() == LIBRARY.read_bytes() and not (place.below / "opencl.dll").exists(), "what was installed")
+    place.setup("uninstall")
+    need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
     # A copy of cld3d is no OpenCL to forward calls to, and uninstall does not put it in Wine's place.
     place.below.mkdir()
     shutil.copy(LIBRARY, place.below / "opencl.dll")
-    need("no opencl.dll of Wine's" in place.setup("install", status=1), "cld3d below")
+    place.setup("install")
+    need(not (place.below / "opencl.dll").exists(), "cld3d below cld3d")
+    place.below.mkdir(exist_ok=True)
+    shutil.copy(LIBRARY, place.below / "opencl.dll")
     place.setup("uninstall")
     need(differences(before, place.prefix) == [], "cld3d was put in Wine's place")
+
+
+def wine_that_was_updated(place):
+    """It has brought its own library again."""
+    place.setup("install")
+    for action in ("install", "uninstall"):
+        place.dll.unlink()
+        place.dll.write_bytes(WINES_OWN + b"newer")
+        place.setup(action)
+    need(place.dll.read_bytes() == WINES_OWN + b"newer" and not place.below.exists(), "it is not Wine's newer one alone")
 
 
 def limited(place, action, blocks):
@@ -183,10 +203,10 @@ def disk_that_is_full(place):
     other = place.out / "x32" / "OpenCL.dll"
     both = place.kind == "x64" and (place.windows / "syswow64").is_dir()
     if both:
-        shutil.copy(place.dll, place.windows / "syswow64")
+        (place.windows / "syswow64" / "opencl.dll").write_bytes(WINES_OWN)
     before = place.snapshot()
     if both:
-        other.parent.mkdir()
+        place.put_libraries("x32")
         other.write_bytes(bytes(1024 * blocks))
     else:
         blocks //= 2
@@ -208,8 +228,9 @@ def run_that_was_killed(place):
     before = place.snapshot()
     place.below.mkdir()
     place.dll.rename(place.below / "opencl.dll")
-    for name in ("cld3d-new.aB3dE6", "override.aB3dE6"):
-        (place.below / name).write_bytes(b"half")
+    (place.below / "cld3d-new.aB3dE6").mkdir()
+    (place.below / "cld3d-new.aB3dE6" / "opencl.dll").write_bytes(b"half")
+    (place.below / "cld3d-new.bC4eF7").write_bytes(b"half")
     place.registry.with_name("user.reg.cld3d-new.aB3dE6").write_bytes(b"half")
     place.setup("uninstall")
     need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
@@ -232,28 +253,20 @@ def only_a_part_is_installed(place):
     wow = place.windows / "syswow64"
     if place.kind != "x64" or not wow.is_dir():
         raise Skip("a prefix of 32 bits has one part")
-    other = place.out / "x32" / "OpenCL.dll"
-    other.parent.mkdir()
-    shutil.copy(LIBRARY, other)
-    wines = place.dll.read_bytes()
+    other = place.put_libraries("x32")
     (wow / "opencl.dll").unlink(missing_ok=True)
     before = place.snapshot()
-    got = place.setup("install")
-    need("x64: installed\nx32: not installed; there is no" in got and "32-bit programs get no OpenCL" in got, got)
-    need(not (wow / "opencl.dll").exists() and not (wow / "cld3d").exists(), "installed where Wine has no OpenCL")
-    need("x32: not installed" in place.setup("status"), "status without Wine's")
-    # An earlier version has installed it there.
-    shutil.copy(LIBRARY, wow / "opencl.dll")
-    place.setup("install")
-    need(not (wow / "opencl.dll").exists(), "the copy for 32-bit programs is left")
+    need("x64: installed\nx32: installed\n" in place.setup("install"), "both")
     place.setup("uninstall")
     need(differences(before, place.prefix) == [], f"left: {differences(before, place.prefix)}")
-    (wow / "opencl.dll").write_bytes(wines)
-    need("x32: installed\n" in place.setup("install"), "both")
-    place.dll.unlink()
-    place.dll.write_bytes(wines)
-    need("x64: not installed\nx32: installed\n" in place.setup("status", status=1), "only x32")
+    (wow / "opencl.dll").write_bytes(WINES_OWN)
     place.setup("install")
+    shutil.copy(place.below / "opencl.dll", place.dll)
+    need("x64: not installed\nx32: installed\n" in place.setup("status", status=1), "only x32")
+    for name in ("libcld3d.dll", "libcld3d.so"):
+        place.setup("install")
+        (place.dll.with_name(name)).unlink()
+        need("x64: another version is installed, or only a part" in place.setup("status"), f"without {name}")
     other.unlink()
     need("x32: installed by another installation; this one has no x32/OpenCL.dll\n" in place.setup("status"), "no library of 32 bits")
 
@@ -285,6 +298,10 @@ def two_at_a_time(place):
 
 INSTALLED = "c:\\windows\\system32\\opencl.dll"
 WINES = "c:\\windows\\system32\\cld3d\\opencl.dll"
+HOSTS = "the host's libopencl.so.1"
+
+
+NO_PLATFORM = "-1001"
 
 
 def need_libraries(got, library, below):
@@ -296,14 +313,18 @@ def works(place):
     """Wine starts three times: before it is installed, while it is, and after it was uninstalled."""
     place.use_whole()
     layer = register_layer(place)
+    if place.is_new_wow64:
+        works_over_the_bridge(place, layer)
+        return
     need(place.ask()["next"] == "not cld3d", "before")
     goes_past_the_drop_in(place, layer, INSTALLED)
     place.wait_for_wine()
     place.setup("install")
     need_libraries(place.ask(), INSTALLED, WINES)
+    reaches_the_bridge(place)
     goes_past_the_drop_in(place, layer, WINES)
-    with_the_overrides_of_proton(place)
-    copy = beside_the_program_too(place)
+    with_the_overrides_of_proton(place, WINES)
+    copy = beside_the_program_too(place, WINES)
     place.wait_for_wine()
     place.setup("uninstall")
     copy.unlink()
@@ -311,13 +332,34 @@ def works(place):
     goes_past_the_drop_in(place, layer, INSTALLED)
 
 
+def works_over_the_bridge(place, layer):
+    """In the new WoW64 there is no other OpenCL, and a program that needs one does not even start."""
+    need(place.ask() == {}, "before")
+    place.wait_for_wine()
+    place.setup("install")
+    got = place.ask()
+    need(got["library"].lower() == INSTALLED and got["next"].startswith("none: ") and got["status"] == NO_PLATFORM, got)
+    put_bridge(place)
+    place.starter = [place.script, "run"]
+    need_libraries(place.ask(), INSTALLED, HOSTS)
+    goes_past_the_drop_in(place, layer, HOSTS)
+    with_the_overrides_of_proton(place, HOSTS)
+    copy = beside_the_program_too(place, HOSTS)
+    place.wait_for_wine()
+    place.setup("uninstall")
+    copy.unlink()
+    need(place.ask() == {}, "after")
+
+
 def register_layer(place):
     """Only a loader in a program looks for it. Gives its name."""
     beside = place.program.parent
     shutil.copy(LOADER, beside / "small_loader.dll")
     shutil.copy(WINDOWS_LAYER, beside / "cld3d.dll")
+    if place.is_new_wow64:
+        shutil.copy(LIBRARY.with_name("libcld3d.dll"), beside)
     name = ("Z:" + str(beside / "cld3d.dll")).replace("/", "\\")
-    place.wine("reg", "add", "HKLM\\SOFTWARE\\Khronos\\OpenCL\\Layers", "/v", name, "/t", "REG_DWORD", "/d", "0")
+    place.wine(place.reg, "add", "HKLM\\SOFTWARE\\Khronos\\OpenCL\\Layers", "/v", name, "/t", "REG_DWORD", "/d", "0")
     return name
 
 
@@ -328,18 +370,36 @@ def goes_past_the_drop_in(place, layer, below):
     del place.env["SMALL_LOADER_BELOW"]
 
 
-def with_the_overrides_of_proton(place):
+def put_bridge(place):
+    """What the package has for programs of the kind."""
+    shutil.copy(LAYER, place.layer)
+    door = place.links.with_name("x86_64-windows" if place.kind == "x64" else "i386-windows") / "libcld3d.dll"
+    door.parent.mkdir()
+    door.symlink_to(f"../../{place.kind}/libcld3d.dll")
+
+
+def reaches_the_bridge(place):
+    """Here libcld3d.so has 64 bits."""
+    if place.kind != "x64":
+        return
+    put_bridge(place)
+    place.starter = [place.script, "run"]
+    need_libraries(place.ask(), INSTALLED, HOSTS)
+    place.starter = []
+
+
+def with_the_overrides_of_proton(place, below):
     """Its WINEDLLOVERRIDES has native alone, which the prefix's override for Wine's own below must not follow."""
     place.env["WINEDLLOVERRIDES"] = "opencl=n,d"
-    need_libraries(place.ask(), INSTALLED, WINES)
+    need_libraries(place.ask(), INSTALLED, below)
     del place.env["WINEDLLOVERRIDES"]
 
 
-def beside_the_program_too(place):
+def beside_the_program_too(place, below):
     """A copy of the library beside a program of a prefix in which it is installed, as cld3dinfo of the packages has one."""
     copy = shutil.copy(LIBRARY, place.program.parent / "OpenCL.dll")
     got = place.ask()
-    need_libraries(got, got["library"], WINES)
+    need_libraries(got, got["library"], below)
     need(got["library"].lower().endswith("\\program\\opencl.dll"), got)
     return copy
 
@@ -373,13 +433,19 @@ def bad_input(place):
     place.below.write_text("")
     need("is not a folder" in place.setup("install", status=1), "a file where the folder would be")
     place.below.unlink()
-    place.library.unlink()
     before = place.snapshot()
+    for file in (place.layer, place.library.with_name("libcld3d.dll")):
+        file.rename(place.folder / file.name)
+        need("is missing" in place.setup("install", status=1), f"without {file.name}")
+        (place.folder / file.name).rename(file)
+    place.library.unlink()
     need("no library for this prefix" in place.setup("install", status=1), "without the library")
     need(differences(before, place.prefix) == [], "without the library something was changed")
 
 
 def other_architecture(place):
+    if place.is_wow64:
+        raise Skip("a prefix of 64 bits is for both")
     system = place.prefix / "system.reg"
     own, other, wanted = (b"win64", b"win32", "x32") if place.kind == "x64" else (b"win32", b"win64", "x64")
     system.write_bytes(system.read_bytes().replace(b"#arch=" + own, b"#arch=" + other))
@@ -394,7 +460,7 @@ def owner_of_another(place):
         raise Skip("only root can give a folder to another user")
     nobody = 65534
     before = place.snapshot()
-    for folder in (place.prefix, place.windows, place.windows / "system32"):
+    for folder in (place.prefix, place.windows, place.system):
         os.chown(folder, nobody, nobody)
         for action in ("install", "uninstall"):
             need("belongs to another user" in place.setup(action, status=1), f"{action} with {folder}")
@@ -406,8 +472,8 @@ def links_to_files(place):
     """A prefix that somebody else has packed may hold links with the names that cld3d-setup uses."""
     victim = place.folder / "victim"
     victim.write_bytes(b"not to be touched")
-    system = place.windows / "system32"
-    names = [system / "opencl.dll.new", system / "cld3d" / "override", place.prefix / "user.reg.new", place.registry]
+    system = place.system
+    names = [system / "opencl.dll.new", system / "cld3d" / "override", system / "libcld3d.dll", system / "libcld3d.so", place.registry]
 
     def try_with(link):
         kept = link.read_bytes() if link.exists() else None
@@ -428,7 +494,7 @@ def links_to_files(place):
 
 def links_to_folders(place):
     elsewhere = place.folder / "elsewhere"
-    for folder in (place.windows / "system32" / "cld3d", place.windows / "system32"):
+    for folder in (place.below, place.system):
         elsewhere.mkdir()
         moved = folder.with_name("moved")
         if folder.exists():
@@ -448,47 +514,108 @@ def links_to_folders(place):
 
 def wine_is_a_link(place):
     """Some ways to run Wine fill a prefix with links to their own libraries: such a link moves as it is."""
-    dll = place.windows / "system32" / "opencl.dll"
+    dll = place.dll
     wines = place.folder / "wines.dll"
     dll.rename(wines)
     dll.symlink_to(wines)
     kept = wines.read_bytes()
     in_and_out(place)
     need(wines.read_bytes() == kept and dll.is_symlink(), "Wine's own library was changed")
+    # A link that leads nowhere is no library to keep, and Wine does not replace it.
+    place.setup("install")
+    wines.unlink()
+    need("led to a Wine that is gone" in place.setup("uninstall") and not dll.is_symlink(), "a link that leads nowhere")
 
 
 def doctor(place):
     """On what Wine itself has made. tests/test_doctor.py breaks what is made up."""
-    def findings():
-        command = [place.script, "doctor", "--prefix", place.prefix, "--program", place.program]
+    def findings(*starter):
+        command = [*starter, place.script, "doctor", "--prefix", place.prefix, "--program", place.program]
         done = subprocess.run(command, env={**place.env, "DISPLAY": ":0"}, capture_output=True, text=True)
         found = set(re.findall(r"^(?:error|warning)\[([a-z0-9-]+)\]", done.stdout, re.MULTILINE))
         return found, done.returncode, done.stdout
 
+    if not LAYER.exists():
+        raise Skip("libcld3d.so is not built")
     place.use_whole()
-    if LAYER.exists():
-        place.put_layer(LAYER.read_bytes())
+    shutil.copy(LAYER, place.layer)
     before = place.snapshot()
-    always = ({"no-32-bit"} if kind_of(LIBRARY) == "x64" else set()) | (set() if LAYER.exists() else {"no-companion"})
+    bare = {"no-32-bit"} if place.kind == "x64" or place.is_new_wow64 else set()
     found, status, text = findings()
-    need(found == always | {"not-installed", "override-missing", "program-bits"} and status == 1, text)
+    need(found == bare | {"not-installed", "override-missing", "program-bits"} and status == 1, text)
     need(differences(before, place.prefix) == [], "something was changed")
     place.setup("install")
     found, status, text = findings()
-    need(found == always and status == 0, text)
+    if not place.is_new_wow64:
+        need(found == bare | {"bridge-unused"} and status == 0, text)
+        return
+    # Programs of 64 bits have no cld3d, since this installation has none for them.
+    need(found == {"not-installed", "no-below"} and status == 1, text)
+    put_bridge(place)
+    found, status, text = findings(place.script, "run")
+    need(found == {"not-installed"} and status == 1, text)
 
 
-SHOW = 'echo "$OPENCL_LAYERS|${WINEPREFIX-none}|$#"; exit 7'
+def bridge_in_wine(place):
+    """Of a Wine whose folder has only what cld3d-setup looks for."""
+    top = place.folder / "opt"
+    wine = top / "lib64" / "wine"
+    for name in ("bin/wine", "lib64/wine/x86_64-unix/ntdll.so", "lib64/wine/x86_64-windows/ntdll.dll", "lib64/wine/i386-windows/ntdll.dll"):
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).touch(0o755)
+    before = shutil.copytree(top, place.folder / "wine-before")
+    in_path = {"PATH": f"{top}/bin:{os.environ['PATH']}"}
+    wanted = {"x86_64-unix/libcld3d.so": place.layer}
+    for kind, folder in (("x64", "x86_64-windows"), ("x32", "i386-windows")):
+        if not (place.out / kind).exists():
+            place.put_libraries(kind)
+        wanted[f"{folder}/libcld3d.dll"] = place.out / kind / "libcld3d.dll"
+
+    def status():
+        return place.call("status", "--prefix", place.prefix, **in_path)
+
+    place.setup("install")
+    need("bridge: with 'cld3d-setup run', or" in status(), status())
+    got = place.start(place.script, "status", "--prefix", place.prefix, **in_path)
+    need("bridge: by WINEDLLPATH" in got, got)
+    for settings, folder in ((in_path, []), ({}, [top]), ({}, [wine])):
+        for _ in range(2):
+            got = place.call("install", "--wine", *folder, **settings)
+            need(got == f"bridge: in {wine}\n", got)
+        found = {str(path.relative_to(wine)): path.resolve() for path in wine.rglob("*") if path.is_symlink()}
+        need(found == wanted, found)
+        need(f"bridge: in {wine}, for each program" in status(), status())
+        place.call("uninstall", "--wine", *folder, **settings)
+        need(differences(before, top) == [], differences(before, top))
+    link = wine / "x86_64-unix" / "libcld3d.so"
+    link.symlink_to("/bin/sh")
+    need("bridge: another installation's" in status(), status())
+    link.unlink()
+    link.write_text("another package's")
+    for action in ("install", "uninstall"):
+        need("is no link" in place.call(action, "--wine", wine, status=1) and link.is_file(), action)
+    link.unlink()
+    need("exclude each other" in place.setup("install", "--wine", status=1, prefix=place.prefix), "with a prefix")
+    need("name Wine's folder" in place.call("install", "--wine", f"{place.folder}/program", status=1), "a folder without Wine")
+    need("unknown argument" in place.call("status", "--wine", status=1), "status")
+    need(differences(before, top) == [], differences(before, top))
+    if os.geteuid() == 0:
+        os.chown(place.layer, 65534, 65534)
+        need("belongs to another user" in place.call("install", "--wine", wine, status=1), "libraries of another user")
+        need(differences(before, top) == [], differences(before, top))
 
 
-def run_sets_the_layer(place):
-    layer = place.put_layer()
+SHOW = 'echo "$WINEDLLPATH|${WINEPREFIX-none}|$#|${OPENCL_LAYERS-none}"; exit 7'
+
+
+def run_sets_the_bridge(place):
+    bridge = place.out / "wine"
     got = place.start("sh", "-c", SHOW, "sh", "--prefix", "install", status=7)
-    need(got == f"{layer}|none|2\n", got)
-    got = place.start("--prefix", place.prefix, "--", "sh", "-c", SHOW, status=7, OPENCL_LAYERS="/other.so:/third.so")
-    need(got == f"{layer}:/other.so:/third.so|{place.prefix}|0\n", got)
-    got = place.start("sh", "-c", SHOW, status=7, OPENCL_LAYERS="", WINEPREFIX="/mine")
-    need(got == f"{layer}|/mine|0\n", got)
+    need(got == f"{bridge}|none|2|none\n", got)
+    got = place.start("--prefix", place.prefix, "--", "sh", "-c", SHOW, status=7, WINEDLLPATH="/other:/third", OPENCL_LAYERS="/mine.so")
+    need(got == f"{bridge}:/other:/third|{place.prefix}|0|/mine.so\n", got)
+    got = place.start("sh", "-c", SHOW, status=7, WINEDLLPATH="", WINEPREFIX="/mine")
+    need(got == f"{bridge}|/mine|0|none\n", got)
 
 
 def need_vulkan_layer():
@@ -500,15 +627,14 @@ VULKAN = 'echo "${VK_ADD_LAYER_PATH-none}|${VK_INSTANCE_LAYERS-none}"'
 
 
 def run_sets_the_vulkan_layer(place):
-    layer = place.put_layer()
     name, off = "VK_LAYER_CLD3D_share", {"VK_ADD_LAYER_PATH": "/mine", "VK_INSTANCE_LAYERS": "VK_LAYER_a:VK_LAYER_b"}
     show = ["sh", "-c", VULKAN]
     need(place.start(*show) == "none|none\n", "set without a manifest")
     need_vulkan_layer()
-    shutil.copy(MANIFEST, layer.parent)
-    need(place.start(*show) == f"{layer.parent}|{name}\n", place.start(*show))
+    shutil.copy(MANIFEST, place.layer.parent)
+    need(place.start(*show) == f"{place.layer.parent}|{name}\n", place.start(*show))
     got = place.start(*show, **off)
-    need(got == f"{layer.parent}:/mine|{name}:VK_LAYER_a:VK_LAYER_b\n", got)
+    need(got == f"{place.layer.parent}:/mine|{name}:VK_LAYER_a:VK_LAYER_b\n", got)
     got = place.start(*show, **off, CLD3D_VULKAN_LAYER_OFF="1")
     need(got == "/mine|VK_LAYER_a:VK_LAYER_b\n", got)
 
@@ -530,31 +656,12 @@ def run_loads_the_vulkan_layer(place):
     if not LAYER.exists():
         raise Skip("libcld3d.so is not built")
     need_vulkan_layer()
-    layer = place.put_layer(LAYER.read_bytes())
-    shutil.copy(MANIFEST, layer.parent)
-    got = place.start("python3", "-c", INSTANCE, str(layer))
+    shutil.copy(LAYER, place.layer)
+    shutil.copy(MANIFEST, place.layer.parent)
+    got = place.start("python3", "-c", INSTANCE, str(place.layer))
     if got == "no driver\n":
         raise Skip("there is no Vulkan driver")
     need(got == "True\n", got)
-
-
-LOAD = """
-import ctypes, sys
-ctypes.CDLL("libOpenCL.so.1").clGetPlatformIDs(0, None, ctypes.byref(ctypes.c_uint()))
-maps = open("/proc/self/maps").read()
-print(all(name in maps for name in sys.argv[1:]))
-"""
-
-
-def run_loads_the_layer(place):
-    if not LAYER.exists():
-        raise Skip("libcld3d.so is not built")
-    layer = place.put_layer(LAYER.read_bytes())
-    other = shutil.copy(layer, place.folder / "other.so")
-    vendors = {"OCL_ICD_VENDORS": "/etc/OpenCL/vendors/pocl.icd"}
-    need(place.start("python3", "-c", LOAD, str(layer), **vendors) == "True\n", "the loader took no layer")
-    need(place.start("python3", "-c", LOAD, str(layer), str(other), OPENCL_LAYERS=str(other), **vendors) == "True\n",
-         "the loader did not take both layers")
 
 
 def run_refuses(place):
@@ -566,15 +673,16 @@ def run_refuses(place):
         need(what in got and got.count("\n") == 1, got)
         need(not started.exists(), f"started though {what}")
 
+    link = place.links / "libcld3d.so"
+    link.unlink()
+    refused("lacks its links", *command)
+    link.write_text("../../linux/libcld3d.so") # as what unpacks no links
+    refused("lacks its links", *command)
+    link.unlink()
+    link.symlink_to("../../linux/libcld3d.so")
+    place.layer.rename(place.folder / "elsewhere")
     refused("is missing", *command)
-    layer = place.put_layer()
-    data = bytearray(layer.read_bytes())
-    data[18] ^= 0xff
-    place.put_layer(data)
-    refused("is not for this machine", *command)
-    place.put_layer(b"no library")
-    refused("is not for this machine", *command)
-    place.put_layer()
+    (place.folder / "elsewhere").rename(place.layer)
     refused("needs a command")
     refused("is not a Wine prefix", "--prefix", place.folder / "nowhere", *command)
     refused("unknown argument", "--prefx", "x")
@@ -582,10 +690,10 @@ def run_refuses(place):
     place.start("install", "--version")
 
 
-CASES = [round_trip, other_override, the_users_own_override, another_vendors_library, wine_without_opencl, disk_that_is_full,
-         run_that_was_killed, files_of_the_user, only_a_part_is_installed, programs_are_running, two_at_a_time,
+CASES = [round_trip, other_override, the_users_own_override, another_vendors_library, wine_without_opencl, wine_that_was_updated,
+         disk_that_is_full, run_that_was_killed, files_of_the_user, only_a_part_is_installed, programs_are_running, two_at_a_time,
          works, up_to_date, bad_input, other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, doctor,
-         run_sets_the_layer, run_loads_the_layer, run_sets_the_vulkan_layer, run_loads_the_vulkan_layer, run_refuses]
+         bridge_in_wine, run_sets_the_bridge, run_sets_the_vulkan_layer, run_loads_the_vulkan_layer, run_refuses]
 
 
 def main():

@@ -1,8 +1,8 @@
-/* The companion keeps Wine's signal handlers where a driver's compiler takes them, by every way that programs have to
- * the driver. The process looks as if Wine ran it (fake_ntdll.c), over a layer that takes signals (takes_signals.c):
- * the first case runs the second one so. What comes of it in a real Wine process is in test_suspend.c. */
+/* The bridge keeps Wine's signal handlers where a driver's compiler takes them. The process looks as if Wine ran it
+ * (fake_ntdll.c), over a layer that takes signals (takes_signals.c): the first case runs the second one so. What comes of it in
+ * a real Wine process is in test_suspend.c. */
 #define _XOPEN_SOURCE 700 /* sigaltstack */
-#include "../src/companion/channel.h"
+#include "../src/bridge/calls_generated.h"
 #include "sharing.h"
 
 #include <dlfcn.h>
@@ -27,25 +27,25 @@ static void over_a_taker(void)
 
 /* ---- a process as Wine has it ---- */
 
-static volatile sig_atomic_t quits;
-
-static void wines(int number, siginfo_t *info, void *now)
-{
-    (void)info, (void)now;
-    quits += number == SIGQUIT;
-}
+static volatile sig_atomic_t *quits;
+static void (*wines)(int, siginfo_t *, void *);
 
 static void look_like_wine(void)
 {
     static const int numbers[] = {SIGQUIT, SIGUSR1, SIGFPE};
     const stack_t stack = {.ss_sp = room, .ss_size = sizeof(room)};
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    void *ntdll = dlopen(getenv("CLD3D_TEST_NTDLL"), RTLD_NOW);
+    if (!CHECK(ntdll != NULL))
+        return;
+    quits = dlsym(ntdll, "ntdll_quits");
+    void *handler = dlsym(ntdll, "ntdll_handler");
+    memcpy(&wines, &handler, sizeof(wines));
     action.sa_sigaction = wines;
     sigaddset(&action.sa_mask, SIGUSR2);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         CHECK_INT(sigaction(numbers[i], &action, NULL), 0);
     CHECK_INT(sigaltstack(&stack, NULL), 0);
-    CHECK(dlopen(getenv("CLD3D_TEST_NTDLL"), RTLD_NOW) != NULL);
 }
 
 static struct sigaction handler(int number)
@@ -65,8 +65,8 @@ static bool is_wines(int number)
 static bool comes_to_wine(void)
 {
     const struct sigaction action = handler(SIGQUIT);
-    const int before = quits;
-    return raise(SIGQUIT) == 0 && quits == before + 1 && sigismember(&action.sa_mask, SIGUSR2) == 1 &&
+    const int before = *quits;
+    return raise(SIGQUIT) == 0 && *quits == before + 1 && sigismember(&action.sa_mask, SIGUSR2) == 1 &&
            (action.sa_flags & SA_ONSTACK) && (action.sa_flags & SA_SIGINFO);
 }
 
@@ -86,31 +86,35 @@ static void kept(void)
 
 /* ---- the ways to the driver ---- */
 
+static int (*const *table)(void *);
+
+/* The library is the last of the loader's layers. */
+static bool open_bridge(void)
+{
+    struct bridge_start start = {.version = BRIDGE_VERSION};
+    const char *layers = getenv("OPENCL_LAYERS"), *path = layers ? strrchr(layers, ':') : NULL;
+    void *library = dlopen(path ? path + 1 : layers, RTLD_NOW);
+    table = library ? dlsym(library, "__wine_unix_call_funcs") : NULL;
+    return CHECK(table != NULL) && CHECK_INT(table[BRIDGE_START](&start), 0) && CHECK_INT(start.ready, 1);
+}
+
+#define CROSS(name, ...)                              \
+    struct call_##name name##_call = {__VA_ARGS__};   \
+    CHECK_INT(table[BRIDGE_##name](&name##_call), 0); \
+    kept()
+
 static void contexts(void)
 {
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)platform, 0};
     cl_int status = 1;
-    cl_context other = clCreateContextFromType(properties, CL_DEVICE_TYPE_ALL, NULL, NULL, &status);
+    CROSS(clGetDeviceIDs, .platform = platform, .device_type = CL_DEVICE_TYPE_ALL, .num_entries = 1,
+          .devices = &device);
+    CROSS(clCreateContextFromType, .properties = properties, .device_type = CL_DEVICE_TYPE_ALL, .errcode_ret = &status);
     CHECK_INT(status, CL_SUCCESS);
-    kept();
-    CHECK_INT(clReleaseContext(other), CL_SUCCESS);
-    context = clCreateContext(properties, 1, &device, NULL, NULL, &status);
+    CHECK_INT(clReleaseContext(clCreateContextFromType_call.result), CL_SUCCESS);
+    CROSS(clCreateContext, .properties = properties, .num_devices = 1, .devices = &device, .errcode_ret = &status);
     CHECK_INT(status, CL_SUCCESS);
-    kept();
-}
-
-static uint64_t ask(enum channel_action action, uint64_t address, unsigned count, const uint64_t *arguments)
-{
-    struct channel_request request = {.version = CHANNEL_VERSION, .action = action, .address = address};
-    memcpy(request.arguments, arguments, count * sizeof(*arguments));
-    CHECK_INT(clGetDeviceInfo(device, CHANNEL_QUERY, sizeof(request), &request, NULL), CL_SUCCESS);
-    return request.result;
-}
-
-static uint64_t found(const char *name)
-{
-    const uint64_t arguments[] = {(uint64_t)(uintptr_t)name};
-    return ask(CHANNEL_FIND, 0, 1, arguments);
+    context = clCreateContext_call.result;
 }
 
 static cl_program make_program(void)
@@ -126,34 +130,16 @@ static void programs(void)
 {
     cl_int status = 1;
     cl_program program = make_program();
-    CHECK_INT(clBuildProgram(program, 1, &device, "", NULL, NULL), CL_SUCCESS);
-    kept();
+    CROSS(clBuildProgram, .program = program, .num_devices = 1, .device_list = &device, .options = "");
+    CHECK_INT(clBuildProgram_call.result, CL_SUCCESS);
     CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
     program = make_program();
-    CHECK_INT(clCompileProgram(program, 1, &device, "", 0, NULL, NULL, NULL, NULL), CL_SUCCESS);
-    kept();
-    cl_program linked = clLinkProgram(context, 1, &device, "", 1, &program, NULL, NULL, &status);
+    CROSS(clCompileProgram, .program = program, .num_devices = 1, .device_list = &device, .options = "");
+    CHECK_INT(clCompileProgram_call.result, CL_SUCCESS);
+    CROSS(clLinkProgram, .context = context, .num_devices = 1, .device_list = &device, .options = "",
+          .num_input_programs = 1, .input_programs = &program, .errcode_ret = &status);
     CHECK_INT(status, CL_SUCCESS);
-    kept();
-    CHECK_INT(clReleaseProgram(linked), CL_SUCCESS);
-    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
-}
-
-/* As the drop-in calls what Wine's opencl.dll lacks. */
-static void programs_through_the_channel(void)
-{
-    cl_int status = 1;
-    cl_program program = make_program();
-    const uint64_t to_compile[9] = {(uint64_t)(uintptr_t)program, 1, (uint64_t)(uintptr_t)&device};
-    CHECK_INT(ask(CHANNEL_CALL, found("clCompileProgram"), 9, to_compile), CL_SUCCESS);
-    kept();
-    const uint64_t to_link[9] = {
-        (uint64_t)(uintptr_t)context, 1, (uint64_t)(uintptr_t)&device, 0, 1, (uint64_t)(uintptr_t)&program, 0, 0,
-        (uint64_t)(uintptr_t)&status};
-    cl_program linked = (cl_program)(uintptr_t)ask(CHANNEL_CALL, found("clLinkProgram"), 9, to_link);
-    CHECK_INT(status, CL_SUCCESS);
-    kept();
-    CHECK_INT(clReleaseProgram(linked), CL_SUCCESS);
+    CHECK_INT(clReleaseProgram(clLinkProgram_call.result), CL_SUCCESS);
     CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
 }
 
@@ -164,13 +150,11 @@ static void set_again(void)
         return;
     }
     look_like_wine();
+    if (!wines || !open_bridge())
+        return;
     CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
-    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
-    kept();
     contexts();
     programs();
-    if (sizeof(void *) == 8) /* in 32 bits nobody asks: its arguments are of 64 bits */
-        programs_through_the_channel();
     CHECK_INT(clReleaseContext(context), CL_SUCCESS);
 }
 

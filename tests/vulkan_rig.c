@@ -18,7 +18,8 @@ static void set_environment(bool layer)
     setenv("VK_LOADER_LAYERS_DISABLE", "~implicit~", 1);
     setenv("VK_ADD_LAYER_PATH", folder ? folder : "", 1);
     setenv("VK_INSTANCE_LAYERS", layers, 1);
-    setenv("VK_DRIVER_FILES", "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json", 0);
+    /* Its names in Debian 12, and since 13. */
+    setenv("VK_DRIVER_FILES", "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json:/usr/share/vulkan/icd.d/lvp_icd.json", 0);
 }
 
 /* A driver stays loaded, so that the sanitizers know whose is what it leaves behind. */

@@ -1,10 +1,10 @@
-/* The functions of the Vulkan layer, as a client gets them: through the companion's channel, which the OpenCL loader's libcld3d.so
- * opens because the process looks like one of Wine's (fake_ntdll.c). The Vulkan loader has loaded the same file. */
+/* The functions of the Vulkan layer, as Windows code gets them: by the Windows side's code, which is compiled with the test, through
+ * the table of the bridge in libcld3d.so. The Vulkan loader has loaded the same file. */
 #ifndef CLD3D_TESTS_VULKAN_SIDE_H
 #define CLD3D_TESTS_VULKAN_SIDE_H
 
-#include "../src/companion/channel.h"
-#include "../src/vulkan_layer/vulkan.h"
+#include "../src/bridge/client.h"
+#include "../src/bridge/vulkan_access.h"
 #include "sharing.h"
 
 #include <dirent.h>
@@ -12,49 +12,34 @@
 
 static struct vulkan_side side;
 static char side_why[VULKAN_WHY];
-static cl_device_id side_device;
 
-static inline uint64_t side_ask(const char *name)
+bool client_joined(void)
 {
-    struct channel_request request = {.version = CHANNEL_VERSION, .action = CHANNEL_VULKAN};
-    request.arguments[0] = (uint64_t)(uintptr_t)name;
-    request.result = 1;
-    CHECK_INT(clGetDeviceInfo(side_device, CHANNEL_QUERY, sizeof(request), &request, NULL), CL_SUCCESS);
-    return request.result;
+    return true;
 }
 
-/* Opens the channel, once. */
-static inline bool side_channel(void)
+bool client_call(unsigned code, void *arguments)
 {
-    static bool open;
-    cl_platform_id platform;
-    if (!open)
-        open = CHECK(dlopen(getenv("CLD3D_TEST_NTDLL"), RTLD_NOW) != NULL) &&
-               CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS) &&
-               CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &side_device, NULL), CL_SUCCESS);
-    return open;
+    typedef int (*const *calls)(void *);
+    static calls table;
+    char path[1024];
+    snprintf(path, sizeof(path), "%s/libcld3d.so", getenv("CLD3D_TEST_VULKAN_LAYER"));
+    void *library = table ? NULL : dlopen(path, RTLD_NOW);
+    if (library)
+        table = (calls)dlsym(library, "__wine_unix_call_funcs");
+    return CHECK(table != NULL) && table[code](arguments) == 0;
 }
 
 /* Finds the functions; there must be a layer. */
 static inline bool side_open(void)
 {
-    static const struct {
-        const char *name;
-        void *place;
-    } functions[] = {
-#define X(name) {#name, &side.name},
-        VULKAN_SIDE_FUNCTIONS(X)
-#undef X
-    };
-    if (!side_channel() || !CHECK_INT(side_ask("version"), VULKAN_SIDE_VERSION))
+    const struct vulkan_side *found = vulkan_access(side_why);
+    if (!CHECK(found != NULL)) {
+        printf("# %s\n", side_why);
         return false;
-    bool found = true;
-    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-        const uint64_t address = side_ask(functions[i].name);
-        memcpy(functions[i].place, &address, sizeof(address));
-        found = CHECK(address != 0) && found;
     }
-    return found;
+    side = *found;
+    return true;
 }
 
 #define HANDLE_NUMBER(handle) ((uint64_t)(uintptr_t)(handle))

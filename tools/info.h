@@ -228,7 +228,7 @@ struct opencl {
     char why[WHY_SIZE]; /* why there is no platform */
 
     struct library cld3d; /* `library` itself, or a layer in it; without module if there is none */
-    const char *version, *build, *next, *transport, *companion,
+    const char *version, *build, *next, *transport, *bridge,
         *passes;          /* what cld3d reports about itself; NULL if nothing */
     struct library below; /* the OpenCL.dll that cld3d calls, if it is one */
     bool beside_unused;
@@ -269,6 +269,9 @@ unsigned info_sharing_devices(const struct info *info);
 bool info_works(const struct info *info, enum api_index api);
 /* Whether cld3d has found no OpenCL below. Instead of a path it then says why. */
 bool info_no_next(const struct opencl *cl);
+/* Under Wine: why cld3d has no bridge to the host's OpenCL; NULL if it has one, or needs none: CLD3D_NEXT names what is below, or cld3d
+ * is a layer over a loader with drivers. */
+const char *info_no_bridge(const struct opencl *cl);
 
 /* The report (info_print.c) and its parts: the first lines (info_verdict.c) and formats (info_print_formats.c). */
 void print_report(const struct info *info, bool all_formats);

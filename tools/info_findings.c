@@ -5,7 +5,7 @@
 #include "os/os.h"
 #include "settings.h"
 
-#include <stdarg.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,8 +29,12 @@ static void find_inactive(const struct opencl *cl)
     if (!cl->library.module) {
         f = add(true, "no-opencl", "no OpenCL.dll can be loaded");
         snprintf(f->cause, sizeof(f->cause), "%s", cl->library.why);
-        snprintf(f->remedy, sizeof(f->remedy), "Install an OpenCL driver for %u-bit programs.",
-                 (unsigned)sizeof(void *) * 8);
+        if (os_is_wine())
+            snprintf(f->remedy, sizeof(f->remedy),
+                     "Install cld3d as below: with its bridge it needs no OpenCL of Wine's.");
+        else
+            snprintf(f->remedy, sizeof(f->remedy), "Install an OpenCL driver for %u-bit programs.",
+                     (unsigned)sizeof(void *) * 8);
     }
     f = add(true, cl->beside_unused ? "beside-unused" : "not-active", "cld3d is not active");
     if (cl->library.module)
@@ -78,6 +82,7 @@ static void find_opencl(const struct info *info)
         snprintf(f->cause, sizeof(f->cause), "%s", cl->next);
         snprintf(f->remedy, sizeof(f->remedy), "%s.",
                  setting_text(SETTING_NEXT)[0] ? "Correct or unset CLD3D_NEXT; see \"OpenCL below\""
+                 : os_is_wine()                ? "Use cld3d's bridge, or a Wine with OpenCL"
                                                : "Install an OpenCL, or name its OpenCL.dll in CLD3D_NEXT");
     } else if (!cl->complete) {
         struct finding *f = add(true, "incomplete-opencl", "this OpenCL.dll lacks functions of OpenCL 1.2");
@@ -100,11 +105,21 @@ static void find_versions(const struct opencl *cl)
         snprintf(f->cause, sizeof(f->cause), "%s and " CLD3D_VERSION, cl->version);
         snprintf(f->remedy, sizeof(f->remedy), "Install both from one release.");
     }
-    if (cl->companion && strncmp(cl->companion, "refused", 7) == 0) {
-        struct finding *f = add(true, "companion-version", "the host companion does not match");
-        snprintf(f->cause, sizeof(f->cause), "%s", cl->companion);
-        snprintf(f->remedy, sizeof(f->remedy), "Install libcld3d.so and OpenCL.dll from one release.");
-    }
+}
+
+/* What the library says may end with the remedy. */
+static void find_bridge(const struct info *info)
+{
+    const char *why = info_no_bridge(&info->opencl);
+    if (!why)
+        return;
+    struct finding *f =
+        add(info_sharing_devices(info) == 0, "no-bridge", "cld3d does not use its bridge to the host's OpenCL");
+    const size_t cause = strcspn(why, ";");
+    snprintf(f->cause, sizeof(f->cause), "%.*s", (int)cause, why);
+    snprintf(f->remedy, sizeof(f->remedy), "Run: cld3d-setup doctor");
+    if (strncmp(why + cause, "; ", 2) == 0)
+        snprintf(f->remedy, sizeof(f->remedy), "%c%s.", toupper((unsigned char)why[cause + 2]), why + cause + 3);
 }
 
 /* ---- Direct3D and drivers ---- */
@@ -150,6 +165,7 @@ const struct finding *info_findings(const struct info *info, unsigned *found)
     count = 0;
     find_opencl(info);
     find_versions(&info->opencl);
+    find_bridge(info);
     find_direct3d(info);
     find_broken_sharing(info);
     find_crashes();

@@ -79,7 +79,7 @@ static void put_opencl(struct json *json, const struct opencl *cl)
     put_known(json, "path", cl->cld3d.path);
     json_text(json, "version", cl->version);
     json_text(json, "build", cl->build);
-    json_text(json, "companion", cl->companion);
+    json_text(json, "bridge", cl->bridge);
     json_text(json, "transport", cl->transport);
     json_text(json, "passes_to", cl->passes);
     json_text(json, "below", cl->below.module ? cl->below.path : cl->next);

@@ -47,7 +47,7 @@ static void find_cld3d(struct opencl *cl)
     cl->build = report("build");
     cl->next = report("next");
     cl->transport = report("transport");
-    cl->companion = report("companion");
+    cl->bridge = report("bridge");
     cl->passes = report("passes");
     if (cl->next)
         library_find(&cl->below, cl->next);

@@ -58,8 +58,8 @@ static void print_opencl(const struct opencl *cl)
         print_field("OpenCL below", "%s", cl->next);
     if (cl->passes)
         print_field("", "passes all calls on: %s is below and active", cl->passes);
-    if (cl->companion)
-        print_field("host companion", "%s", cl->companion);
+    if (cl->bridge)
+        print_field("Bridge", "%s", cl->bridge);
     if (cl->transport)
         print_field("Transport", "%s", cl->transport);
     print_layers();

@@ -2,6 +2,9 @@
 #include "info.h"
 #include "info_text.h"
 
+#include "os/os.h"
+#include "settings.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -41,9 +44,22 @@ static bool any_listed(const struct info *info)
     return false;
 }
 
+/* What follows "none: " in a report; NULL in another one. */
+static const char *none(const char *report)
+{
+    static const char begin[] = "none: ";
+    return report && strncmp(report, begin, sizeof(begin) - 1) == 0 ? report + sizeof(begin) - 1 : NULL;
+}
+
+const char *info_no_bridge(const struct opencl *cl)
+{
+    const bool needed = cl->cld3d.module == cl->library.module || cl->next || cl->platform_count == 0;
+    return os_is_wine() && needed && !setting_text(SETTING_NEXT)[0] ? none(cl->bridge) : NULL;
+}
+
 bool info_no_next(const struct opencl *cl)
 {
-    return cl->platform_count == 0 && cl->next && !cl->below.module;
+    return cl->platform_count == 0 && none(cl->next);
 }
 
 /* "2 of 3 OpenCL devices share with Direct3D 11 and 10" */

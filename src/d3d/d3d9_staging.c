@@ -6,7 +6,9 @@
  * application. */
 #include "d3d/d3d9.h"
 #include "d3d/dxgi.h"
+#include "d3d/dxvk.h"
 #include "d3d/formats.h"
+#include "next/next.h"
 #include "os/os.h"
 
 #include <stdlib.h>
@@ -29,6 +31,7 @@ static os_mutex turn = OS_MUTEX_INIT;
 
 struct staging {
     bool known;                /* how the CPU accesses the surface */
+    DWORD reading;             /* the flags of locks for reading */
     IDirect3DSurface9 *memory; /* a copy in system memory; NULL: it locks the surface itself */
     IDirect3DSurface9 *target; /* a render target through which the bytes get there; NULL: the surface is one */
 };
@@ -152,12 +155,21 @@ bool d3d9_leave(void)
     return !at_work.any_failed;
 }
 
-static bool can_lock(IDirect3DSurface9 *surface)
+/* In the new WoW64 Wine's OpenGL puts an address of its own over the first 4 bytes of a mapped buffer, and only the unmap
+ * of a writable one puts the program's bytes back (Wine 9.0 to 10.0). So there wined3d's dynamic textures are locked as if for
+ * writing. DXVK has no part in that. */
+static DWORD flags_for_reading(IDirect3DDevice9 *device)
+{
+    uint32_t family;
+    return next_is_wider && !dxvk_queue_family(device, &family) ? 0 : D3DLOCK_READONLY;
+}
+
+static bool can_lock(IDirect3DSurface9 *surface, DWORD flags)
 {
     D3DLOCKED_RECT rect;
     if (at_work.surface == surface)
         return true;
-    const bool done = SUCCEEDED(IDirect3DSurface9_LockRect(surface, &rect, NULL, D3DLOCK_READONLY));
+    const bool done = SUCCEEDED(IDirect3DSurface9_LockRect(surface, &rect, NULL, flags));
     if (done)
         IDirect3DSurface9_UnlockRect(surface);
     return done;
@@ -181,8 +193,9 @@ static bool find_access(struct surface *surface, IDirect3DDevice9 *device)
         return true;
     if (!d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(resource, &d)))
         return false;
+    staging->reading = flags_for_reading(device);
     const bool target = (d.Usage & D3DUSAGE_RENDERTARGET) != 0;
-    if ((!target || is_video(surface->desc.format)) && can_lock(resource)) {
+    if ((!target || is_video(surface->desc.format)) && can_lock(resource, staging->reading)) {
         staging->known = true;
         return true;
     }
@@ -243,7 +256,7 @@ static bool map_rows(struct surface *surface, IDirect3DDevice9 *device, bool wri
                        IDirect3DDevice9_GetRenderTargetData(device, target, staging->memory)))
             return false;
     }
-    return lock(staging->memory ? staging->memory : surface->resource, write ? 0 : D3DLOCK_READONLY);
+    return lock(staging->memory ? staging->memory : surface->resource, write ? 0 : staging->reading);
 }
 
 static bool map(struct surface *surface, bool write, struct mapped_surface *mapped)

@@ -1,10 +1,10 @@
 #include "entry/entry.h"
 
-#include "emulate/emulate.h"
-#include "companion/channel.h"
+#include "bridge/bridge.h"
 #ifdef _WIN32
-#include "companion/client.h"
+#include "bridge/client.h"
 #endif
+#include "handles/known_devices.h"
 #include "log.h"
 #include "os/os.h"
 #include "share/passthrough.h"
@@ -53,15 +53,9 @@ static const cl_icd_dispatch *pass_on(next_function other)
     return &next;
 }
 
-/* A companion fills empty slots; then cld3d emulates what is still missing. */
-static const cl_icd_dispatch *act(bool there)
+static const cl_icd_dispatch *act(void)
 {
-    if (there) {
-#ifdef _WIN32
-        client_join();
-#endif
-        emulate_install();
-    }
+    known_devices_install(&next);
     tiers_install();
     return tier_share();
 }
@@ -74,7 +68,7 @@ const cl_icd_dispatch *entry_open_now(void)
     os_lock(&opening);
     const cl_icd_dispatch *table = atomic_load_explicit(&entry_current, memory_order_relaxed);
     if (!table) {
-        table = other ? pass_on(other) : act(there);
+        table = other ? pass_on(other) : act();
         atomic_store_explicit(&entry_current, table, memory_order_release);
     }
     os_unlock(&opening);
@@ -82,8 +76,8 @@ const cl_icd_dispatch *entry_open_now(void)
 }
 
 /* scripts/cld3d-doctor searches library files for this text, because it does not load them: it shows which OpenCL.dll
- * and which companion fit together. */
-static const char build[] = "cld3d build: version " CLD3D_VERSION ", channel " CHANNEL_VERSION_TEXT;
+ * and which libcld3d.so fit together. */
+static const char build[] = "cld3d build: version " CLD3D_VERSION ", bridge " BRIDGE_VERSION_TEXT;
 
 const char *CL_API_CALL cld3d_report(const char *topic)
 {
@@ -95,7 +89,7 @@ const char *CL_API_CALL cld3d_report(const char *topic)
     if (topic && strcmp(topic, "next") == 0)
         return entry_next_report();
 #ifdef _WIN32
-    if (topic && strcmp(topic, "companion") == 0)
+    if (topic && strcmp(topic, "bridge") == 0)
         return client_report();
 #endif
     if (topic && strcmp(topic, "match") == 0)

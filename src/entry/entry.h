@@ -51,7 +51,7 @@ const char *entry_next_report(void);
  * is nothing to tell. The text lives as long as the process; that of "way" until the thread ends or creates another
  * object.
  *
- * "version", "build"; "next": entry_next_report; "companion" (on Windows): client_report; "transport": the transports
+ * "version", "build"; "next": entry_next_report; "bridge" (on Windows): client_report; "transport": the transports
  * that may be used; "way": the transport of the object that this thread created last, and why; "match": why the last
  * preferred devices were preferred; "passes": another cld3d below, to which this one passes all calls. */
 const char *CL_API_CALL cld3d_report(const char *topic);

@@ -6,8 +6,11 @@
  * call. */
 #include "entry/entry.h"
 #include "entry/entry_points.h"
-#ifndef _WIN32
-#include "companion/companion.h"
+#ifdef _WIN32
+#include "bridge/client.h"
+#include "bridge/fallback.h"
+#else
+#include "bridge/host.h"
 #endif
 #include "log.h"
 #include "next/query.h"
@@ -68,16 +71,8 @@ static void fill_table(void)
             memcpy((char *)&layer_table + entry_points[i].slot, &entry_points[i].function, sizeof(next_function));
 }
 
-/* In a Wine process the host's library is not a layer, only the companion of the drop-in above. */
 static const cl_icd_dispatch *make_table(void)
 {
-#ifndef _WIN32
-    static cl_icd_dispatch companion_table;
-    if (companion_wanted()) {
-        companion_install(&companion_table);
-        return &companion_table;
-    }
-#endif
     look_in_loaders_table();
     fill_table();
     return &layer_table;
@@ -98,13 +93,7 @@ static void set_loaders(const cl_icd_dispatch *table, cl_uint entries)
     loaders_platforms = next.clGetPlatformIDs;
 }
 
-/* Whether a library is Wine's own: a Khronos loader in its place would load this layer again. */
-static bool is_wines(void *library)
-{
-    static const char mark[] = "Wine builtin DLL"; /* behind the DOS header */
-    return memcmp((const char *)library + sizeof(IMAGE_DOS_HEADER), mark, sizeof(mark) - 1) == 0;
-}
-
+/* A Khronos loader in its place would load this layer again. */
 static void *open_wines(void)
 {
     /* cld3d-setup puts the drop-in in its place, and keeps Wine's beside it. */
@@ -114,7 +103,7 @@ static void *open_wines(void)
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         snprintf(path + length, sizeof(path) - length, "%s", places[i]);
         void *library = os_library_open(path, error, sizeof(error));
-        if (library && is_wines(library)) {
+        if (library && fallback_is_wines(library)) {
             memcpy(wines_path, path, sizeof(path));
             return library;
         }
@@ -136,14 +125,18 @@ bool entry_needs_another(void)
 
 bool entry_set_next(bool another)
 {
+    if (another && client_join()) {
+        snprintf(wines_path, sizeof(wines_path), "the host's libOpenCL.so.1");
+        return true;
+    }
     void *library = another ? open_wines() : NULL;
     if (library) {
-        next_load(library);
+        fallback_load(library, client_report());
         log_write(LOG_INFO, "the loader has found no driver: the OpenCL below is %s", wines_path);
     } else if (another) {
-        log_write(
-            LOG_WARN,
-            "the loader has found no driver, and Wine has no opencl.dll to use instead; install Wine with OpenCL");
+        log_write(LOG_WARN,
+                  "the loader has found no driver, Wine has no opencl.dll, and the bridge to the host's OpenCL is %s",
+                  client_report());
     }
     return true; /* otherwise clInitLayer has set `next` */
 }
@@ -215,6 +208,13 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint num_entries, const cl_icd_di
 {
     if (!target_dispatch || !num_entries_ret || !layer_dispatch_ret)
         return log_refuse("clInitLayer", CL_INVALID_VALUE, "an argument is NULL");
+#ifndef _WIN32
+    if (host_is_wine()) { /* cld3d is above Wine there: this is no layer */
+        *layer_dispatch_ret = target_dispatch;
+        *num_entries_ret = num_entries;
+        return CL_SUCCESS;
+    }
+#endif
     *layer_dispatch_ret = set_once(target_dispatch, num_entries);
     *num_entries_ret = sizeof(cl_icd_dispatch) / sizeof(next_function);
     return CL_SUCCESS;

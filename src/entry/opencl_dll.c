@@ -1,6 +1,8 @@
 /* The drop-in OpenCL.dll: finds the OpenCL below. */
 #include "entry/entry.h"
 
+#include "bridge/client.h"
+#include "bridge/fallback.h"
 #include "log.h"
 #include "os/os.h"
 #include "settings.h"
@@ -82,10 +84,15 @@ static void *open_next(void)
         return library;
     }
     snprintf(next_report, sizeof(next_report), "none: %s: %s", path, why);
-    log_write(
-        LOG_ERROR,
-        "no OpenCL library to forward calls to: %s: %s; install an OpenCL driver, or set %s to the path of its library",
-        path, why, setting_variable(SETTING_NEXT));
+    if (os_is_wine())
+        log_write(LOG_ERROR, "there is no OpenCL: the bridge to the host's is %s; and Wine's own (%s): %s",
+                  client_report(), path, why);
+    else
+        log_write(
+            LOG_ERROR,
+            "no OpenCL library to forward calls to: %s: %s; install an OpenCL driver, or set %s to the path of its "
+            "library",
+            path, why, setting_variable(SETTING_NEXT));
     os_library_close(library);
     return NULL;
 }
@@ -108,8 +115,15 @@ bool entry_needs_another(void)
 bool entry_set_next(bool another)
 {
     (void)another;
+    if (os_is_wine() && !setting_text(SETTING_NEXT)[0] && client_join()) {
+        snprintf(next_report, sizeof(next_report), "the host's libOpenCL.so.1");
+        return true;
+    }
     void *library = open_next();
-    next_load(library);
+    if (library && os_is_wine() && fallback_is_wines(library))
+        fallback_load(library, client_report());
+    else
+        next_load(library);
     if (!library)
         next.clGetPlatformIDs = no_platforms;
     return library != NULL;

@@ -1,6 +1,5 @@
 #include "handles/handles.h"
 
-#include "emulate/emulate.h"
 #include "log.h"
 
 #include <stdlib.h>
@@ -33,7 +32,7 @@ bool callback_runs_commands(void)
 {
     bool found = false;
     for (const struct callback_entry *entry = innermost; entry && !found; entry = entry->outer)
-        found = entry->of_command || !emulate_calls_back();
+        found = entry->of_command || !os_is_wine(); /* there cld3d's own thread calls back */
     return found;
 }
 

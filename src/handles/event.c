@@ -16,6 +16,7 @@ static void destroy(struct record *record)
     free(record);
 }
 
+/* `kept`: the queue of an event that has failed. */
 static void track(cl_event event, cl_command_type type, const struct queue_record *queue, struct queue_record *kept,
                   cl_int failure)
 {
@@ -25,6 +26,7 @@ static void track(cl_event event, cl_command_type type, const struct queue_recor
         record->type = type;
         record->queue = queue->head.handle;
         record->failure = failure;
+        atomic_init(&record->failed, kept != NULL); /* a driver may call back with success */
         if (registry_add(&record->head)) {
             record_retain(kept);
             record->kept = kept;

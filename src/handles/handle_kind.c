@@ -1,7 +1,6 @@
 #include "handles/handle_kind.h"
 
-#include "emulate/fence.h"
-#include "emulate/known_devices.h"
+#include "handles/known_devices.h"
 #include "handles/registry.h"
 
 /* The kinds of handles that a record proves while the application holds the object. Other records prove nothing: those
@@ -34,9 +33,7 @@ bool handle_is_other(enum handle_kind kind, const void *handle)
 {
     if (known_device(handle)) /* first: a driver may have one object for its platform and its only device */
         return kind != HANDLE_DEVICE;
-    return known_platform(handle) || (registry_hot() && recorded_as_other(kind, handle)) ||
-           (kind != HANDLE_QUEUE && fence_keeps(handle, false)) ||
-           (kind != HANDLE_CONTEXT && fence_keeps(handle, true));
+    return known_platform(handle) || (registry_hot() && recorded_as_other(kind, handle));
 }
 
 bool event_may_be(cl_event event)

@@ -1,7 +1,6 @@
 /* Command queues of contexts with interop. */
 #include "handles/handles.h"
 
-#include "emulate/emulate.h"
 #include "log.h"
 
 #include <stdlib.h>
@@ -11,13 +10,13 @@
 cl_command_queue own_queue_make(cl_context context, cl_device_id device, cl_command_queue_properties properties,
                                 cl_int *status)
 {
-    return underlying.clCreateCommandQueue(context, device, properties, status);
+    return next.clCreateCommandQueue(context, device, properties, status);
 }
 
 void own_queue_put(cl_command_queue queue)
 {
     if (queue)
-        underlying.clReleaseCommandQueue(queue);
+        next.clReleaseCommandQueue(queue);
 }
 
 /* ---- records ---- */

@@ -1,11 +1,10 @@
 /* The tiers between a program and the OpenCL below. Each tier takes the table of the tier below and replaces the
  * functions that it changes; all others pass through unchanged.
  *
- *     program -> entry point -> share -> formats -> emulate -> next
+ *     program -> entry point -> share -> formats -> next
  *
  * `share` implements the extensions: contexts, objects, ownership. `formats` emulates image formats that a device lacks
- * in wider ones. `emulate` provides what the OpenCL below lacks; it has no table of its own, but fills slots of `next`
- * (emulate/emulate.h). `next` is the OpenCL below (next/next.h). A tier calls the tier below. Three files also use the
+ * in wider ones. `next` is the OpenCL below (next/next.h). A tier calls the tier below. Three files also use the
  * table of `share` itself: a deprecated function calls the one that replaces it (deprecated.c), and a query by name
  * returns the function that the program would call (functions.c, extension_functions.c). */
 #ifndef CLD3D_HANDLES_TIERS_H

@@ -41,7 +41,7 @@ static bool host_is_seen(void)
 
 static bool may_be_hosts(const void *handle, size_t slot)
 {
-    return host_has_function(handle, slot) || !host_is_seen();
+    return handles_are_checked || host_has_function(handle, slot) || !host_is_seen();
 }
 #else
 static bool may_be_hosts(const void *handle, size_t slot)
@@ -51,6 +51,8 @@ static bool may_be_hosts(const void *handle, size_t slot)
     return true;
 }
 #endif
+
+bool handles_are_checked;
 
 bool handle_plausible(const void *handle, size_t slot)
 {

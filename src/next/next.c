@@ -6,6 +6,7 @@
 #include <string.h>
 
 cl_icd_dispatch next;
+bool next_is_wider;
 
 next_function next_slot_get(const cl_icd_dispatch *table, const struct next_slot *slot)
 {
@@ -20,12 +21,6 @@ const struct next_slot *next_slot_find(const char *name)
         if (strcmp(next_slots[i].name, name) == 0)
             return &next_slots[i];
     return NULL;
-}
-
-bool next_is_missing(const cl_icd_dispatch *table, const char *name)
-{
-    const struct next_slot *slot = next_slot_find(name);
-    return slot && next_slot_get(table, slot) == slot->missing;
 }
 
 next_function next_by_name(const cl_icd_dispatch *table, cl_platform_id platform, const char *name)
@@ -58,8 +53,17 @@ void next_load(void *library)
         slot_set(&next, &next_slots[i], library ? os_library_symbol(library, next_slots[i].name) : NULL);
 }
 
+void next_remove(const char *name)
+{
+    const struct next_slot *slot = next_slot_find(name);
+    if (slot)
+        slot_set(&next, slot, NULL);
+}
+
+const char *next_remedy = "use a driver that has it";
+
 cl_int next_lacks(const char *function, const char *since)
 {
-    return log_refuse(function, CL_INVALID_OPERATION,
-                      "the OpenCL below lacks this function (added in %s); use a driver that has it", since);
+    return log_refuse(function, CL_INVALID_OPERATION, "the OpenCL below lacks this function (added in %s); %s", since,
+                      next_remedy);
 }

@@ -43,6 +43,9 @@ extern const size_t next_slot_count;
 
 extern cl_icd_dispatch next;
 
+/* Whether the OpenCL below has 64 bits and this library 32: in the new WoW64. Set by whoever sets `next`. */
+extern bool next_is_wider;
+
 /* Sets `next` from the first `entries` functions of a table, each of which may be NULL. All others are missing. */
 void next_set(const cl_icd_dispatch *table, size_t entries);
 
@@ -51,9 +54,10 @@ void next_load(void *library);
 
 /* The function in a slot of a table. */
 next_function next_slot_get(const cl_icd_dispatch *table, const struct next_slot *slot);
-/* The slot of a name, or NULL; and whether a table has only cld3d's replacement there. */
+/* The slot of a name, or NULL. */
 const struct next_slot *next_slot_find(const char *name);
-bool next_is_missing(const cl_icd_dispatch *table, const char *name);
+/* Makes a function of `next` missing. */
+void next_remove(const char *name);
 /* What a table gives by the name of an extension's function, or NULL. */
 next_function next_by_name(const cl_icd_dispatch *table, cl_platform_id platform, const char *name);
 
@@ -67,5 +71,7 @@ static inline void give_code(cl_int *errcode_ret, cl_int code)
 /* Logs that the OpenCL below lacks a function, which was added in the OpenCL version or extension `since`, and returns
  * CL_INVALID_OPERATION. For the generated replacements. */
 cl_int next_lacks(const char *function, const char *since);
+/* What that tells the user to do. */
+extern const char *next_remedy;
 
 #endif

@@ -62,11 +62,6 @@ unsigned long long os_nanoseconds(void);
 /* A number that no other living thread has. */
 uintptr_t os_thread(void);
 
-/* The system's number of the calling thread; and whether the process has a thread with that number now. It may be a
- * later thread, because systems reuse the numbers. */
-unsigned long os_thread_id(void);
-bool os_thread_lives(unsigned long id);
-
 /* Whether this process runs with more rights than its user normally has: set-user-ID and the like; on Windows elevated,
  * or with an integrity level above medium. Always false under Wine. */
 bool os_is_elevated(void);

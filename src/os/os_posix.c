@@ -110,16 +110,6 @@ uintptr_t os_thread(void)
     return (uintptr_t)pthread_self();
 }
 
-unsigned long os_thread_id(void)
-{
-    return (unsigned long)syscall(SYS_gettid);
-}
-
-bool os_thread_lives(unsigned long id)
-{
-    return syscall(SYS_tgkill, getpid(), (pid_t)id, 0) == 0 || errno != ESRCH;
-}
-
 bool os_is_elevated(void)
 {
     return getauxval(AT_SECURE) != 0;

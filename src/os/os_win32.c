@@ -89,22 +89,6 @@ uintptr_t os_thread(void)
     return GetCurrentThreadId();
 }
 
-unsigned long os_thread_id(void)
-{
-    return GetCurrentThreadId();
-}
-
-bool os_thread_lives(unsigned long id)
-{
-    HANDLE thread = OpenThread(SYNCHRONIZE | THREAD_QUERY_LIMITED_INFORMATION, FALSE, id);
-    if (!thread)
-        return false; /* there is none, or another process has one that this user must not open */
-    const bool lives =
-        GetProcessIdOfThread(thread) == GetCurrentProcessId() && WaitForSingleObject(thread, 0) != WAIT_OBJECT_0;
-    CloseHandle(thread);
-    return lives;
-}
-
 /* Room for paths and settings. */
 enum { LONGEST_TEXT = 1024 };
 

@@ -9,7 +9,7 @@
 #include "share/share.h"
 
 #include "d3d/native.h"
-#include "companion/vulkan_access.h"
+#include "bridge/vulkan_access.h"
 #include "log.h"
 #include "share/passthrough.h"
 

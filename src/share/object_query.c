@@ -34,8 +34,12 @@ static bool is_none(const struct object_record *object, cl_mem handle)
     return !object && (!handle_may_be(handle, clGetMemObjectInfo) || handle_is_other(HANDLE_MEMORY, handle));
 }
 
-static cl_int foreign(const char *call, const struct d3d_api *api)
+static cl_int foreign(const char *call, const struct d3d_api *api, cl_mem handle)
 {
+    cl_mem_object_type type;
+    const cl_int status = below()->clGetMemObjectInfo(handle, CL_MEM_TYPE, sizeof(type), &type, NULL);
+    if (status != CL_SUCCESS)
+        return status;
     return log_refuse(call, api->invalid_resource, "the object was not created from a %s resource", api->extension);
 }
 
@@ -106,11 +110,11 @@ static cl_int query_mem(struct object_record *object, cl_mem_info name, size_t c
     }
 }
 
-static cl_int query_extension(const struct object_record *object, const struct d3d_api *api, cl_mem_info name,
-                              size_t capacity, void *to, size_t *size_ret)
+static cl_int query_extension(const struct object_record *object, cl_mem handle, const struct d3d_api *api,
+                              cl_mem_info name, size_t capacity, void *to, size_t *size_ret)
 {
     if (!made_by(object, api))
-        return foreign("clGetMemObjectInfo", api);
+        return foreign("clGetMemObjectInfo", api, handle);
     if (name == api->mem_adapter_type)
         return answer("clGetMemObjectInfo", &api->adapter_type, sizeof(api->adapter_type), capacity, to, size_ret);
     if (name == api->mem_shared_handle)
@@ -135,7 +139,7 @@ static cl_int CL_API_CALL get_mem_object_info(cl_mem memobj, cl_mem_info param_n
     if (api && is_none(object, memobj))
         status = log_refuse("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT, "%p is not a memory object", (void *)memobj);
     else if (api)
-        status = query_extension(object, api, param_name, param_value_size, param_value, param_value_size_ret);
+        status = query_extension(object, memobj, api, param_name, param_value_size, param_value, param_value_size_ret);
     else if (object)
         status = query_mem(object, param_name, param_value_size, param_value, param_value_size_ret);
     record_release(object);
@@ -184,7 +188,7 @@ static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info param_name,
     if (api && is_none(object, image))
         status = log_refuse("clGetImageInfo", CL_INVALID_MEM_OBJECT, "%p is not a memory object", (void *)image);
     else if (api && (!is_image || !made_by(object, api)))
-        status = foreign("clGetImageInfo", api);
+        status = foreign("clGetImageInfo", api, image);
     else if (api)
         status = answer("clGetImageInfo", &object->index, sizeof(object->index), param_value_size, param_value,
                         param_value_size_ret);

@@ -1,6 +1,5 @@
 #include "transport/pinned.h"
 
-#include "emulate/emulate.h"
 #include "error_name.h"
 #include "log.h"
 #include "next/query.h"
@@ -42,13 +41,13 @@ void pinning_open(struct pinning *pinning, cl_context context)
 {
     struct device_list devices;
     *pinning = (struct pinning){.context = context, .lock = OS_MUTEX_INIT};
-    devices_of_context(&underlying, context, &devices);
+    devices_of_context(&next, context, &devices);
     for (cl_uint i = 0; i < devices.count && !pinning->queue; i++) {
         cl_bool unified = CL_TRUE;
         cl_ulong bytes = 0;
         cl_int status = CL_OUT_OF_RESOURCES;
-        underlying.clGetDeviceInfo(devices.at[i], CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
-        underlying.clGetDeviceInfo(devices.at[i], CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
+        next.clGetDeviceInfo(devices.at[i], CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(unified), &unified, NULL);
+        next.clGetDeviceInfo(devices.at[i], CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
         pinning->most = bytes / PINNED_SHARE < PINNED_MOST ? (size_t)(bytes / PINNED_SHARE) : PINNED_MOST;
         if (!unified)
             pinning->queue = own_queue_make(context, devices.at[i], 0, &status);
@@ -62,7 +61,7 @@ void pinning_close(struct pinning *pinning)
     pinning->queue = NULL;
     os_unlock(&pinning->lock);
     if (queue && !callback_runs_here() && !os_process_ends())
-        underlying.clFinish(queue); /* drivers may count its unmaps as references to the context */
+        next.clFinish(queue); /* drivers may count its unmaps as references to the context */
     own_queue_put(queue);
 }
 
@@ -71,7 +70,7 @@ static cl_command_queue reserve(struct pinning *pinning, size_t size)
 {
     os_lock(&pinning->lock);
     cl_command_queue queue = size <= pinning->most - pinning->bytes ? pinning->queue : NULL;
-    if (queue && underlying.clRetainCommandQueue(queue) != CL_SUCCESS)
+    if (queue && next.clRetainCommandQueue(queue) != CL_SUCCESS)
         queue = NULL;
     pinning->bytes += queue ? size : 0;
     os_unlock(&pinning->lock);
@@ -85,10 +84,10 @@ static void unpin(void *allocation)
 {
     struct pinned *pinned = allocation;
     if (pinned->bytes)
-        underlying.clEnqueueUnmapMemObject(pinned->queue, pinned->buffer, pinned->bytes, 0, NULL, NULL);
-    underlying.clFlush(pinned->queue);
+        next.clEnqueueUnmapMemObject(pinned->queue, pinned->buffer, pinned->bytes, 0, NULL, NULL);
+    next.clFlush(pinned->queue);
     if (pinned->buffer)
-        underlying.clReleaseMemObject(pinned->buffer);
+        next.clReleaseMemObject(pinned->buffer);
     own_queue_put(pinned->queue);
     os_lock(&pinned->pinning->lock);
     pinned->pinning->bytes -= pinned->size;
@@ -102,19 +101,19 @@ static cl_int map(struct pinned *pinned)
 {
     cl_int status = CL_OUT_OF_RESOURCES, ended = CL_COMPLETE;
     cl_event done = NULL;
-    pinned->buffer = underlying.clCreateBuffer(pinned->pinning->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                               pinned->size, NULL, &status);
+    pinned->buffer = next.clCreateBuffer(pinned->pinning->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
+                                         pinned->size, NULL, &status);
     if (!pinned->buffer)
         return status;
     status = CL_OUT_OF_RESOURCES;
-    pinned->bytes = underlying.clEnqueueMapBuffer(pinned->queue, pinned->buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE,
-                                                  0, pinned->size, 0, NULL, &done, &status);
+    pinned->bytes = next.clEnqueueMapBuffer(pinned->queue, pinned->buffer, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                            pinned->size, 0, NULL, &done, &status);
     if (!pinned->bytes)
         return status;
-    status = underlying.clWaitForEvents(1, &done);
+    status = next.clWaitForEvents(1, &done);
     if (status == CL_SUCCESS)
-        status = underlying.clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(ended), &ended, NULL);
-    underlying.clReleaseEvent(done);
+        status = next.clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(ended), &ended, NULL);
+    next.clReleaseEvent(done);
     return status == CL_SUCCESS && ended < 0 ? ended : status;
 }
 

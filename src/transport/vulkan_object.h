@@ -3,7 +3,7 @@
 #define CLD3D_TRANSPORT_VULKAN_OBJECT_H
 
 #include "d3d/native.h"
-#include "companion/vulkan_access.h"
+#include "bridge/vulkan_access.h"
 #include "transport/transport.h"
 
 enum { UUID_BYTES = 16 };

@@ -1,10 +1,10 @@
 /* What the Vulkan layer of libcld3d.so knows about images and buffers of this process, for transports that share them
  * with OpenCL. The layer is on the host's side. On native Linux the transports call it directly, under Wine through the
- * channel.
+ * bridge.
  *
  * A resource is identified by what Direct3D's implementation reports: the handle of a VkImage, which is the same on
  * both sides of Wine, or a buffer's device address. It must be alive during the call; the result is valid for as long
- * as it lives. Structures are passed through the channel unchanged. Any thread may call. */
+ * as it lives. Structures are the same in 32 and 64 bits. Any thread may call. */
 #ifndef CLD3D_VULKAN_LAYER_VULKAN_H
 #define CLD3D_VULKAN_LAYER_VULKAN_H
 
@@ -99,13 +99,13 @@ struct vulkan_side {
     uint64_t (*pass)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 };
 
-/* The names of its functions, by which the channel returns them. */
+/* Its functions, in their order in the structure: the bridge calls them by their place. */
 #define VULKAN_SIDE_FUNCTIONS(X) \
     X(find_image)                \
     X(find_place) X(find_buffer) X(export) X(close) X(hold) X(give_back) X(make_copy) X(move) X(drop_copy) X(pass)
 
-/* The functions of this library itself, or NULL if no Vulkan instance of this process has the layer. For native Linux:
- * in a Windows process the channel provides them (CHANNEL_VULKAN). */
+/* The functions of this library itself, or NULL if no Vulkan instance of this process has the layer. In a Windows process the
+ * bridge calls them (bridge/vulkan_access.h). */
 const struct vulkan_side *vulkan_side_here(void);
 
 static_assert(sizeof(struct vulkan_memory) == 64, "memory is described in the same way on both sides");

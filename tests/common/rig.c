@@ -353,6 +353,17 @@ static void copy_rows(const struct layout *layout, char *to, size_t to_row, size
             memcpy(to + z * to_slice + y * to_row, from + z * from_slice + y * from_row, layout->row_bytes);
 }
 
+/* Not by VirtualQuery, which does not know the host's memory. */
+static bool is_memory(const void *address)
+{
+#ifdef _WIN32
+    char byte;
+    return ReadProcessMemory(GetCurrentProcess(), address, &byte, 1, NULL) != 0;
+#else
+    return address != NULL;
+#endif
+}
+
 void rig_write(const struct rig *rig, void *resource, const struct rig_desc *desc, UINT subresource, const void *data)
 {
     const struct layout layout = layout_of(desc, subresource);
@@ -370,6 +381,22 @@ void rig_write(const struct rig *rig, void *resource, const struct rig_desc *des
         }
     }
     rig_release(device);
+}
+
+bool rig_can_map(const struct rig *rig, const struct rig_desc *desc)
+{
+    struct rig_rows mapped;
+    bool exists = false;
+    if (desc->height || desc->width >= 4 || sizeof(void *) > 4)
+        return true;
+    void *resource = rig_make(rig, rig->device, desc, NULL);
+    if (CHECK(resource != NULL) &&
+        CHECK_INT(ops_of(rig)->map(rig->device, resource, desc, 0, RIG_MAP_DISCARD, &mapped), S_OK)) {
+        exists = is_memory(mapped.data);
+        ops_of(rig)->unmap(rig->device, resource, desc, 0);
+    }
+    rig_release(resource);
+    return exists;
 }
 
 /* A staging resource of one level's size. */

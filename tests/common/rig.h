@@ -104,6 +104,9 @@ void rig_level(const struct rig_desc *desc, UINT subresource, UINT *width, UINT 
 UINT rig_texel_bytes(DXGI_FORMAT format);
 
 /* Writes a subresource from tightly packed rows (UpdateSubresource; Map for DYNAMIC and STAGING ones). */
+/* Whether Direct3D maps such a dynamic resource at an address that exists. In the new WoW64 Wine's OpenGL cuts off that of
+ * a dynamic buffer with less than 4 bytes. */
+bool rig_can_map(const struct rig *rig, const struct rig_desc *desc);
 void rig_write(const struct rig *rig, void *resource, const struct rig_desc *desc, UINT subresource, const void *data);
 /* Reads a subresource to tightly packed rows through a staging copy. No Flush before: Direct3D must be right as it is. */
 void rig_read(const struct rig *rig, void *resource, const struct rig_desc *desc, UINT subresource, void *data);

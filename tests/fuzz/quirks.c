@@ -1,6 +1,6 @@
 #include "quirks.h"
 
-enum { POCL = 1 << DRIVER_POCL, RUSTICL = 1 << DRIVER_RUSTICL };
+enum { POCL_7 = 1 << DRIVER_POCL_7, POCL = 1 << DRIVER_POCL | POCL_7, RUSTICL = 1 << DRIVER_RUSTICL };
 
 static const struct {
     unsigned drivers;
@@ -20,8 +20,7 @@ static const struct {
     [QUIRK_BARRIER_FORGETS] =
         {POCL, "in PoCL 3.1 a barrier with a wait list lets later commands go past what an earlier barrier of "
                "an out-of-order queue holds back"},
-    [QUIRK_FAILS_SILENTLY] = {POCL | RUSTICL, "PoCL 3.1 and rusticl 22.3 call no callback of an event that fails; "
-                                              "CLD3D_CALLBACKS=1 does"},
+    [QUIRK_FAILS_SILENTLY] = {POCL | RUSTICL, "PoCL 3.1 and rusticl 22.3 call no callback of an event that fails"},
     [QUIRK_UNMAP_WRITES_BACK] =
         {RUSTICL, "in rusticl 22.3 the unmap of an image that was mapped for reading gives it the bytes of "
                   "the map, whatever was written to it meanwhile"},
@@ -31,6 +30,9 @@ static const struct {
     [QUIRK_HIDES_FAILED_GATES] = {POCL,
                                   "PoCL 3.1 frees commands behind a failed one while it uses them: what waits for a "
                                   "deferred acquire or release that has failed is run (docs/behaviour.md)"},
+    [QUIRK_NEEDS_CALLBACKS] = {POCL_7,
+                               "PoCL 7.1 ends the process if an event is released whose callback has not come, as one "
+                               "for CL_RUNNING of a user event never does"},
 };
 
 bool quirk(enum driver driver, enum quirk quirk)

@@ -1,4 +1,4 @@
-/* What the executor leaves out since the OpenCL below can't do it. Each is a defect of a driver; none but the last loosens
+/* What the executor leaves out since the OpenCL below can't do it. Each is a defect of a driver; none but QUIRK_HIDES_FAILED_GATES loosens
  * what the calls that remain must give. */
 #ifndef CLD3D_TESTS_FUZZ_QUIRKS_H
 #define CLD3D_TESTS_FUZZ_QUIRKS_H
@@ -17,6 +17,7 @@ enum quirk {
     QUIRK_UNMAP_WRITES_BACK,
     QUIRK_BUFFER_IMAGES_IN_BYTES,
     QUIRK_HIDES_FAILED_GATES,
+    QUIRK_NEEDS_CALLBACKS,
     QUIRKS
 };
 

@@ -46,6 +46,8 @@ void run_callback(struct run *run, const struct op *op)
     notice->node = slot->node;
     notice->user = run->model.nodes[slot->node].kind == NODE_USER;
     notice->type = types[op->data % 4];
+    if (quirk(run->world.driver, QUIRK_NEEDS_CALLBACKS) && notice->user && notice->type == CL_RUNNING)
+        notice->type = CL_COMPLETE;
     notice->next = run->notices;
     run->notices = notice;
     say(run, "    a callback of n%d for %d", notice->node, notice->type);
@@ -70,8 +72,7 @@ static void await_call(const struct notice *notice)
 /* A command that fails need not have been submitted or have begun, and a user event never is. */
 static bool is_sure(const struct run *run, const struct notice *notice)
 {
-    const char *own = getenv("CLD3D_CALLBACKS");
-    if (quirk(run->world.driver, QUIRK_FAILS_SILENTLY) && notice->fate != DONE && !(own && own[0] == '1'))
+    if (quirk(run->world.driver, QUIRK_FAILS_SILENTLY) && notice->fate != DONE)
         return false;
     return notice->type == CL_COMPLETE || (notice->fate == DONE && !notice->user);
 }

@@ -313,10 +313,12 @@ cl_kernel world_kernel(struct world *w, const struct target *t)
 
 static enum driver driver_of(cl_platform_id platform)
 {
-    char name[128] = "";
+    char name[128] = "", version[256] = "";
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
-    if (strstr(name, "Portable Computing Language"))
-        return DRIVER_POCL;
+    if (strstr(name, "Portable Computing Language")) {
+        clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version) - 1, version, NULL);
+        return strstr(version, " PoCL 7.") ? DRIVER_POCL_7 : DRIVER_POCL;
+    }
     return strstr(name, "rusticl") ? DRIVER_RUSTICL : DRIVER_OTHER;
 }
 

@@ -11,7 +11,7 @@
 enum { TARGETS = 8, QUEUES = 3, CHILDREN = 2 };
 
 /* Which defects of the OpenCL below have to be gone round (quirks.c). */
-enum driver { DRIVER_OTHER, DRIVER_POCL, DRIVER_RUSTICL };
+enum driver { DRIVER_OTHER, DRIVER_POCL, DRIVER_POCL_7, DRIVER_RUSTICL };
 
 /* A sub-buffer of a shared buffer, or an image of one. It keeps what it was made of. */
 struct child {

@@ -1,7 +1,7 @@
 /* The Vulkan side that the fake Direct3D plays, in the place of the library's. */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "fake_d3d.h"
-#include "companion/vulkan_access.h"
+#include "bridge/vulkan_access.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

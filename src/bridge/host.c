@@ -1,0 +1,210 @@
+#define _GNU_SOURCE /* dl_iterate_phdr, gettid */
+#include "bridge/host.h"
+
+#include "bridge/stack.h"
+#include "log.h"
+#include "next/query.h"
+#include "os/os.h"
+#include "vulkan_layer/vulkan.h"
+
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+cl_icd_dispatch host_table;
+
+static int is_ntdll(struct dl_phdr_info *library, size_t size, void *data)
+{
+    const char *slash = library->dlpi_name ? strrchr(library->dlpi_name, '/') : NULL;
+    (void)size;
+    (void)data;
+    return slash && strcmp(slash, "/ntdll.so") == 0;
+}
+
+bool host_is_wine(void)
+{
+    return dl_iterate_phdr(is_ntdll, NULL) != 0;
+}
+
+/* ---- a thread's first call ---- */
+
+atomic_bool host_prepared;
+_Thread_local bool host_entered;
+
+/* The first call of the thread to each driver. */
+static void greet_drivers(void)
+{
+    enum { MOST = 32 };
+    cl_platform_id platforms[MOST];
+    cl_uint count = 0;
+    char name[256];
+    if (next.clGetPlatformIDs(MOST, platforms, &count) == CL_SUCCESS)
+        for (cl_uint i = 0; i < count && i < MOST; i++)
+            next.clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof(name), name, NULL);
+}
+
+void host_enter_first(void)
+{
+    host_entered = true;
+    if (next.clGetPlatformIDs && getpid() == (pid_t)syscall(SYS_gettid)) {
+        const stack_t stack = signals_before_call();
+        stack_corrected(greet_drivers);
+        signals_after_call(&stack);
+        atomic_store(&host_prepared, true);
+    }
+}
+
+/* ---- the start ---- */
+
+/* It would call the program while a command runs. Devices say that they have none. */
+static cl_int CL_API_CALL enqueue_native_kernel(cl_command_queue command_queue, void(CL_CALLBACK *user_func)(void *),
+                                                void *args, size_t cb_args, cl_uint num_mem_objects,
+                                                const cl_mem *mem_list, const void **args_mem_loc,
+                                                cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
+                                                cl_event *event)
+{
+    (void)command_queue, (void)user_func, (void)args, (void)cb_args, (void)num_mem_objects, (void)mem_list;
+    (void)args_mem_loc, (void)num_events_in_wait_list, (void)event_wait_list, (void)event;
+    return log_refuse("clEnqueueNativeKernel", CL_INVALID_OPERATION, "no device runs native kernels under Wine");
+}
+
+static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info param_name, size_t param_value_size,
+                                          void *param_value, size_t *param_value_size_ret)
+{
+    const cl_int status = next.clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
+    if (status == CL_SUCCESS && param_name == CL_DEVICE_EXECUTION_CAPABILITIES && param_value)
+        *(cl_device_exec_capabilities *)param_value &= ~(cl_device_exec_capabilities)CL_EXEC_NATIVE_KERNEL;
+    return status;
+}
+
+static cl_int CL_API_CALL release_command_queue(cl_command_queue command_queue)
+{
+    notice_settle(command_queue);
+    return next.clReleaseCommandQueue(command_queue);
+}
+
+static cl_int CL_API_CALL release_context(cl_context context)
+{
+    notice_settle(context);
+    const cl_int status = next.clReleaseContext(context);
+    notice_settle(context); /* what that has ended */
+    return status;
+}
+
+static void make_table(void)
+{
+    host_table = next;
+    tier_install_generated(&host_table);
+    host_table.clWaitForEvents = waits_for_events;
+    host_table.clFinish = waits_finish;
+    host_table.clEnqueueNativeKernel = enqueue_native_kernel;
+    host_table.clGetDeviceInfo = get_device_info;
+    host_table.clReleaseCommandQueue = release_command_queue;
+    host_table.clReleaseContext = release_context;
+}
+
+/* Once; later calls give the same answer. */
+static bool load(char *why)
+{
+    static const char name[] = "libOpenCL.so.1";
+    static os_mutex lock = OS_MUTEX_INIT;
+    static bool loaded;
+    char error[BRIDGE_WHY / 2] = "";
+    os_lock(&lock);
+    if (!loaded) {
+        signals_note();
+        void *library = os_library_open(name, error, sizeof(error));
+        loaded = library != NULL;
+        if (loaded) {
+            next_load(library);
+            make_table();
+        }
+    }
+    const bool is_loaded = loaded;
+    os_unlock(&lock);
+    if (!is_loaded)
+        snprintf(why, BRIDGE_WHY, "the host has no %s (%s); install an OpenCL loader (Debian: ocl-icd-libopencl1)",
+                 name, error);
+    return is_loaded;
+}
+
+static int start(struct bridge_start *start, bool checks)
+{
+    start->host_version = BRIDGE_VERSION;
+    start->checks = checks;
+    snprintf(start->release, sizeof(start->release), "%s", CLD3D_VERSION);
+    if (start->version != BRIDGE_VERSION)
+        snprintf(start->why, BRIDGE_WHY,
+                 "libcld3d.so %s has version %d of the bridge, and not version %u; use both from one release",
+                 CLD3D_VERSION, BRIDGE_VERSION, start->version);
+    else
+        start->ready = load(start->why);
+    return 0;
+}
+
+int host_start(void *arguments)
+{
+    return start(arguments, false);
+}
+
+int host_start_wow64(void *arguments)
+{
+    return start(arguments, true);
+}
+
+/* ---- extensions ---- */
+
+int host_find(void *arguments)
+{
+    struct bridge_find *find = arguments;
+    cl_platform_id platform = (cl_platform_id)(uintptr_t)find->platform;
+    const char *name = (const char *)(uintptr_t)find->name;
+    host_enter();
+    find->found = (uintptr_t)(platform ? next.clGetExtensionFunctionAddressForPlatform(platform, name)
+                                       : next.clGetExtensionFunctionAddress(name));
+    return 0;
+}
+
+#define FOUR(x) x, x, x, x
+#define FOUR_OF(words, i) words[i], words[(i) + 1], words[(i) + 2], words[(i) + 3]
+
+/* On 64-bit machines every argument is passed as 64 bits. */
+int host_call(void *arguments)
+{
+    typedef uint64_t (*any)(FOUR(FOUR(uint64_t)));
+    struct bridge_call *call = arguments;
+    const uint64_t *a = call->arguments;
+    host_enter();
+    call->result = ((any)(uintptr_t)call->function)(FOUR_OF(a, 0), FOUR_OF(a, 4), FOUR_OF(a, 8), FOUR_OF(a, 12));
+    return 0;
+}
+
+/* ---- the Vulkan layer, which is in this library too ---- */
+
+int host_vulkan(void *arguments)
+{
+    typedef uint64_t (*any)(FOUR(uint64_t), FOUR(uint64_t));
+    static const size_t places[] = {
+#define X(name) offsetof(struct vulkan_side, name),
+        VULKAN_SIDE_FUNCTIONS(X)
+#undef X
+    };
+    struct bridge_vulkan *call = arguments;
+    const uint64_t *a = call->arguments;
+    const struct vulkan_side *side = vulkan_side_here();
+    any function;
+    call->why[0] = '\0';
+    if (!side)
+        snprintf(call->why, BRIDGE_WHY,
+                 "cld3d's Vulkan layer is not active (VK_INSTANCE_LAYERS, docs/vulkan-layer.md)");
+    else if (call->version != VULKAN_SIDE_VERSION)
+        snprintf(call->why, BRIDGE_WHY, "libcld3d.so has version %d of the Vulkan side, and not version %u",
+                 VULKAN_SIDE_VERSION, call->version);
+    else if (call->place < sizeof(places) / sizeof(places[0])) {
+        memcpy(&function, (const char *)side + places[call->place], sizeof(function));
+        call->result = function(FOUR_OF(a, 0), FOUR_OF(a, 4));
+    }
+    return 0;
+}

@@ -1,0 +1,544 @@
+/* How a process ends that uses OpenCL through the bridge: at once, with the status that it gives, whatever threads, commands and callbacks
+ * there still are; and what becomes of the rest when one thread is ended. Each end is that of this program, started again.
+ *
+ * CLD3D_TEST_ENDS is how often each end is tried: 200 for a measurement.
+ *
+ * Wine tells a parent the status that the process has given, even if the process has crashed after that. So a shell of the host starts
+ * the program, and writes down what it gets. */
+#include "tap.h"
+
+#include <windows.h>
+
+#include <CL/cl.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+enum { STATUS = 37, SECONDS = 60 };
+
+/* ---- OpenCL, loaded by hand so that it can be unloaded ---- */
+
+/* clang-format off */
+#define FUNCTIONS(F)                                                                                                     \
+    F(clGetPlatformIDs) F(clGetDeviceIDs) F(clCreateContext) F(clCreateCommandQueue) F(clCreateBuffer) F(clCreateUserEvent) \
+    F(clCreateProgramWithSource) F(clBuildProgram) F(clCreateKernel) F(clSetKernelArg) F(clEnqueueNDRangeKernel)          \
+    F(clEnqueueReadBuffer) F(clEnqueueFillBuffer) F(clEnqueueMarkerWithWaitList) F(clEnqueueMapBuffer)                    \
+    F(clSetEventCallback) F(clSetMemObjectDestructorCallback) F(clSetUserEventStatus) F(clWaitForEvents) F(clReleaseEvent) \
+    F(clFlush) F(clFinish)
+/* clang-format on */
+
+#define MEMBER(name) __typeof__(&name) name;
+
+static struct {
+    FUNCTIONS(MEMBER)
+} cl;
+
+static HMODULE library;
+
+static bool load(void)
+{
+    library = LoadLibraryA("OpenCL.dll");
+#define LOAD(name) cl.name = (__typeof__(&name))(void (*)(void))GetProcAddress(library, #name);
+    FUNCTIONS(LOAD)
+    return library && cl.clFinish;
+}
+
+static cl_device_id device;
+static cl_context context;
+static cl_command_queue queue;
+static cl_kernel slow;
+static cl_mem buffer;
+static cl_event gate; /* never set, unless a case does */
+
+static cl_command_queue make_queue(void)
+{
+    cl_int status;
+    return cl.clCreateCommandQueue(context, device, 0, &status);
+}
+
+static bool open_opencl(void)
+{
+    static const char source[] = "kernel void slow(global uint *p, uint turns)\n"
+                                 "{\n"
+                                 "    uint x = p[0];\n"
+                                 "    for (uint i = 0; i < turns; i++)\n"
+                                 "        x = x * 1664525u + 1013904223u + (x >> 3);\n"
+                                 "    p[0] = x;\n"
+                                 "}\n";
+    const char *text = source;
+    const cl_uint turns = 1;
+    const size_t one = 1;
+    cl_platform_id platform = NULL;
+    cl_int status = 1;
+    if (!load() || cl.clGetPlatformIDs(1, &platform, NULL) != CL_SUCCESS ||
+        cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL) != CL_SUCCESS)
+        return false;
+    context = cl.clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    queue = make_queue();
+    cl_program program = cl.clCreateProgramWithSource(context, 1, &text, NULL, &status);
+    if (cl.clBuildProgram(program, 1, &device, "", NULL, NULL) != CL_SUCCESS)
+        return false;
+    slow = cl.clCreateKernel(program, "slow", &status);
+    buffer = cl.clCreateBuffer(context, CL_MEM_READ_WRITE, 4096, NULL, &status);
+    gate = cl.clCreateUserEvent(context, &status);
+    return cl.clSetKernelArg(slow, 0, sizeof(buffer), &buffer) == CL_SUCCESS &&
+           cl.clSetKernelArg(slow, 1, sizeof(turns), &turns) == CL_SUCCESS &&
+           cl.clEnqueueNDRangeKernel(queue, slow, 1, NULL, &one, NULL, 0, NULL, NULL) == CL_SUCCESS &&
+           cl.clFinish(queue) == CL_SUCCESS && gate;
+}
+
+/* Commands that take some seconds. */
+static bool start_work(cl_event *event)
+{
+    const cl_uint turns = 500000000;
+    const size_t one = 1;
+    return cl.clSetKernelArg(slow, 1, sizeof(turns), &turns) == CL_SUCCESS &&
+           cl.clEnqueueNDRangeKernel(queue, slow, 1, NULL, &one, NULL, 0, NULL, event) == CL_SUCCESS &&
+           cl.clFlush(queue) == CL_SUCCESS;
+}
+
+/* ---- waits ---- */
+
+static volatile LONG waiting;
+
+static DWORD WINAPI wait_for_event(void *none)
+{
+    (void)none;
+    InterlockedIncrement(&waiting);
+    cl.clWaitForEvents(1, &gate);
+    return 1;
+}
+
+static DWORD WINAPI wait_for_queue(void *none)
+{
+    cl_command_queue own = make_queue();
+    (void)none;
+    cl.clEnqueueMarkerWithWaitList(own, 1, &gate, NULL);
+    InterlockedIncrement(&waiting);
+    cl.clFinish(own);
+    return 1;
+}
+
+static DWORD WINAPI wait_for_read(void *none)
+{
+    static char bytes[4096];
+    cl_command_queue own = make_queue();
+    (void)none;
+    InterlockedIncrement(&waiting);
+    cl.clEnqueueReadBuffer(own, buffer, CL_TRUE, 0, sizeof(bytes), bytes, 1, &gate, NULL);
+    return 1;
+}
+
+static DWORD WINAPI wait_for_map(void *none)
+{
+    cl_int status;
+    cl_command_queue own = make_queue();
+    (void)none;
+    InterlockedIncrement(&waiting);
+    cl.clEnqueueMapBuffer(own, buffer, CL_TRUE, CL_MAP_READ, 0, 4096, 1, &gate, NULL, &status);
+    return 1;
+}
+
+static DWORD WINAPI wait_for_work(void *none)
+{
+    cl_event event = NULL;
+    (void)none;
+    start_work(&event);
+    InterlockedIncrement(&waiting);
+    cl.clWaitForEvents(1, &event);
+    return 1;
+}
+
+static HANDLE start_waiting(LPTHREAD_START_ROUTINE wait)
+{
+    const LONG before = waiting;
+    const HANDLE thread = CreateThread(NULL, 0, wait, NULL, 0, NULL);
+    while (waiting == before)
+        Sleep(1);
+    Sleep(50); /* until it is in the wait */
+    return thread;
+}
+
+/* ---- what there still is at the end ---- */
+
+static volatile LONG called;
+
+static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
+{
+    (void)event, (void)status, (void)data;
+    InterlockedIncrement(&called);
+}
+
+static void CL_CALLBACK on_memory(cl_mem memory, void *data)
+{
+    (void)memory, (void)data;
+    InterlockedIncrement(&called);
+}
+
+static void CL_CALLBACK stay(cl_event event, cl_int status, void *data)
+{
+    on_event(event, status, data);
+    Sleep(60000);
+}
+
+static bool nothing(void)
+{
+    return true;
+}
+
+static bool work(void)
+{
+    return start_work(NULL);
+}
+
+/* Some that never come, and many that come while the process ends. */
+static bool callbacks(void)
+{
+    cl_int status;
+    cl_event now = cl.clCreateUserEvent(context, &status), event;
+    bool set = cl.clSetEventCallback(gate, CL_COMPLETE, on_event, NULL) == CL_SUCCESS &&
+               cl.clSetMemObjectDestructorCallback(buffer, on_memory, NULL) == CL_SUCCESS;
+    for (int i = 0; i < 200; i++) {
+        set = cl.clEnqueueMarkerWithWaitList(queue, 1, &now, &event) == CL_SUCCESS && set;
+        set = cl.clSetEventCallback(event, CL_COMPLETE, on_event, NULL) == CL_SUCCESS && set;
+        set = cl.clReleaseEvent(event) == CL_SUCCESS && set;
+    }
+    return cl.clFlush(queue) == CL_SUCCESS && cl.clSetUserEventStatus(now, CL_COMPLETE) == CL_SUCCESS && set;
+}
+
+static bool in_a_callback(void)
+{
+    cl_int status;
+    cl_event now = cl.clCreateUserEvent(context, &status);
+    if (cl.clSetEventCallback(now, CL_COMPLETE, stay, NULL) != CL_SUCCESS ||
+        cl.clSetUserEventStatus(now, CL_COMPLETE) != CL_SUCCESS)
+        return false;
+    for (int i = 0; i < 10000 && !called; i++)
+        Sleep(1);
+    return called;
+}
+
+static bool in_event_wait(void)
+{
+    return start_waiting(wait_for_event) != NULL;
+}
+
+static bool in_finish(void)
+{
+    return start_waiting(wait_for_queue) != NULL;
+}
+
+static bool in_read(void)
+{
+    return start_waiting(wait_for_read) != NULL;
+}
+
+static bool in_three_waits(void)
+{
+    return in_event_wait() && in_finish() && in_read();
+}
+
+static const struct {
+    const char *name;
+    bool (*make)(void);
+} states[] = {
+    {"nothing to do", nothing},
+    {"commands that run", work},
+    {"callbacks that are due", callbacks},
+    {"a callback that runs", in_a_callback},
+    {"a thread in clWaitForEvents", in_event_wait},
+    {"a thread in clFinish", in_finish},
+    {"a thread in a blocking read", in_read},
+    {"threads in three waits", in_three_waits},
+};
+
+/* ---- how it ends ---- */
+
+static int by_return(void)
+{
+    return STATUS;
+}
+
+static int by_exit(void)
+{
+    exit(STATUS);
+}
+
+static int by_exit_process(void)
+{
+    ExitProcess(STATUS);
+}
+
+static DWORD WINAPI end_process(void *none)
+{
+    (void)none;
+    ExitProcess(STATUS);
+}
+
+static int by_another_thread(void)
+{
+    CreateThread(NULL, 0, end_process, NULL, 0, NULL);
+    Sleep(INFINITE);
+    return 1;
+}
+
+/* What is due comes, or does not; nothing more of OpenCL is called. */
+static int by_unloading(void)
+{
+    if (!FreeLibrary(library))
+        return 1;
+    Sleep(50);
+    return STATUS;
+}
+
+static const struct {
+    const char *name;
+    int (*end)(void);
+} ends[] = {
+    {"main returns", by_return},
+    {"exit", by_exit},
+    {"ExitProcess", by_exit_process},
+    {"ExitProcess in another thread", by_another_thread},
+    {"FreeLibrary, then main returns", by_unloading},
+};
+enum { BY_UNLOADING = COUNT(ends) - 1 };
+
+/* ---- a thread that is ended ---- */
+
+static const struct {
+    const char *name;
+    LPTHREAD_START_ROUTINE wait;
+} waits[] = {
+    {"clWaitForEvents", wait_for_event}, {"clFinish", wait_for_queue},           {"a blocking read", wait_for_read},
+    {"a blocking map", wait_for_map},    {"a wait for a kernel", wait_for_work},
+};
+
+static bool works(void)
+{
+    static cl_uint found[16];
+    const cl_uint pattern = 0x12345678;
+    cl_event event = NULL;
+    cl_command_queue own = make_queue();
+    cl_int status;
+    cl_mem other = cl.clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof(found), NULL, &status);
+    return cl.clEnqueueFillBuffer(own, other, &pattern, 4, 0, sizeof(found), 0, NULL, &event) == CL_SUCCESS &&
+           cl.clWaitForEvents(1, &event) == CL_SUCCESS &&
+           cl.clEnqueueReadBuffer(own, other, CL_TRUE, 0, sizeof(found), found, 0, NULL, NULL) == CL_SUCCESS &&
+           cl.clFinish(own) == CL_SUCCESS && found[15] == pattern;
+}
+
+/* OpenCL works as before: while the wait would still go on, and when what it waited for is there. */
+static int end_thread(LPTHREAD_START_ROUTINE wait)
+{
+    DWORD code = 0;
+    const HANDLE thread = start_waiting(wait);
+    if (!TerminateThread(thread, 9) || WaitForSingleObject(thread, 30000) != WAIT_OBJECT_0 ||
+        !GetExitCodeThread(thread, &code) || code != 9)
+        return 2;
+    if (!works())
+        return 3;
+    if (cl.clSetUserEventStatus(gate, CL_COMPLETE) != CL_SUCCESS || cl.clWaitForEvents(1, &gate) != CL_SUCCESS)
+        return 4;
+    if (cl.clFinish(queue) != CL_SUCCESS || !works())
+        return 5;
+    return STATUS;
+}
+
+/* ---- the program, started again ---- */
+
+/* "end STATE END", or "thread WAIT". */
+static int child(char **arguments)
+{
+    const unsigned first = (unsigned)atoi(arguments[1]);
+    if (!open_opencl())
+        return 10;
+    if (strcmp(arguments[0], "thread") == 0)
+        return end_thread(waits[first % COUNT(waits)].wait);
+    return states[first % COUNT(states)].make() ? ends[(unsigned)atoi(arguments[2]) % COUNT(ends)].end() : 11;
+}
+
+/* A shell of the host runs the program, in caches of its own where `fresh`, and writes its status to a file. Wine does not pass on which
+ * OpenCL.dll it was told to load. */
+static bool start_by_shell(const char *words, bool fresh, const char *file)
+{
+    static const char script[] =
+        "d=$(mktemp -d) || exit; "
+        "[ $2 = 0 ] || export POCL_CACHE_DIR=$d MESA_SHADER_CACHE_DIR=$d; "
+        "export WINEDLLOVERRIDES='opencl=n,b'; timeout -k 9 $3 wine \\\"$0\\\" $1; s=$?; rm -rf $d; "
+        "echo $s >\\\"$4.new\\\" && mv \\\"$4.new\\\" \\\"$4\\\"";
+    char program[MAX_PATH], command[4 * MAX_PATH];
+    STARTUPINFOA startup = {.cb = sizeof(startup)};
+    PROCESS_INFORMATION process = {0};
+    GetModuleFileNameA(NULL, program, sizeof(program));
+    snprintf(command, sizeof(command), "/bin/sh -c \"%s\" \"%s\" \"%s\" %d %d \"%s\"", script, program, words, fresh,
+             SECONDS, file);
+    return CreateProcessA("\\\\?\\unix\\bin\\sh", command, NULL, NULL, FALSE, 0, NULL, NULL, &startup, &process);
+}
+
+static int read_number(const char *path)
+{
+    int number = -1;
+    FILE *file = fopen(path, "r");
+    if (file) {
+        if (fscanf(file, "%d", &number) != 1)
+            number = -1;
+        fclose(file);
+        remove(path);
+    }
+    return number;
+}
+
+/* The status that the host sees: 124 or 137 after a hang, 128 and the number of the signal after a crash. Wine's server kills a process
+ * that takes half a second for its end, as one may on a busy machine: that is no hang. */
+static int status_of(const char *words, bool fresh)
+{
+    static unsigned number;
+    char file[64], path[80];
+    snprintf(file, sizeof(file), "/tmp/cld3d-end-%lu-%u", GetCurrentProcessId(), ++number);
+    snprintf(path, sizeof(path), "Z:%s", file);
+    if (!CHECK(start_by_shell(words, fresh, file)))
+        return -1;
+    int status = -1;
+    for (int i = 0; i < (SECONDS + 20) * 100 && status < 0; i++) {
+        Sleep(10);
+        status = read_number(path);
+        if (status == 137 && i < SECONDS * 100) {
+            printf("# Wine's server killed a process that took its time: %s\n", words);
+            status = STATUS;
+        }
+    }
+    return status;
+}
+
+static unsigned times(void)
+{
+    const char *text = getenv("CLD3D_TEST_ENDS");
+    const int number = text ? atoi(text) : 1;
+    return number > 0 ? (unsigned)number : 1;
+}
+
+static void ends_well(const char *words, bool fresh, const char *what, const char *how)
+{
+    unsigned well = 0;
+    int other = STATUS;
+    for (unsigned i = 0; i < times(); i++) {
+        const int status = status_of(words, fresh);
+        well += status == STATUS;
+        other = status == STATUS ? other : status;
+    }
+    if (!CHECK_INT(well, times()))
+        printf("# %s: %s: status %d\n", what, how, other);
+}
+
+/* rusticl 22.3 crashes at the end of most processes whose kernel still runs, without Wine too. */
+static bool driver_crashes(unsigned state)
+{
+    const char *driver = getenv("OPENCL");
+    return states[state].make == work && driver && strcmp(driver, "rusticl") == 0;
+}
+
+/* Where each is tried once, every other end. */
+static void ends_with(unsigned state)
+{
+    char words[64];
+    if (driver_crashes(state)) {
+        SKIP("the driver crashes without Wine too");
+        return;
+    }
+    const unsigned step = times() == 1 ? 2 : 1;
+    for (unsigned end = step == 1 ? 0 : state % 2; end < BY_UNLOADING; end += step) {
+        snprintf(words, sizeof(words), "end %u %u", state, end);
+        ends_well(words, false, states[state].name, ends[end].name);
+    }
+}
+
+#define ENDS_WITH(name, state)         \
+    static void ends_with_##name(void) \
+    {                                  \
+        ends_with(state);              \
+    }
+ENDS_WITH(nothing, 0)
+ENDS_WITH(work, 1)
+ENDS_WITH(callbacks, 2)
+ENDS_WITH(callback, 3)
+ENDS_WITH(event_wait, 4)
+ENDS_WITH(finish, 5)
+ENDS_WITH(read, 6)
+ENDS_WITH(three_waits, 7)
+
+/* With callbacks the library has a thread. */
+static void unloaded(void)
+{
+    char words[64];
+    for (unsigned state = 0; state < 4; state++) {
+        if (driver_crashes(state))
+            continue;
+        snprintf(words, sizeof(words), "end %u %u", state, BY_UNLOADING);
+        ends_well(words, false, states[state].name, ends[BY_UNLOADING].name);
+    }
+}
+
+/* The driver's compiler works then. */
+static void fresh_caches(void)
+{
+    char words[64];
+    for (unsigned end = 0; end < COUNT(ends); end += 3) {
+        snprintf(words, sizeof(words), "end 0 %u", end);
+        ends_well(words, true, "fresh caches", ends[end].name);
+    }
+}
+
+static void ended_threads(void)
+{
+    char words[64];
+    for (unsigned wait = 0; wait < COUNT(waits); wait++) {
+        snprintf(words, sizeof(words), "thread %u", wait);
+        ends_well(words, false, "a thread is ended", waits[wait].name);
+    }
+}
+
+/* What another Windows program sees. */
+static void status_for_windows(void)
+{
+    char program[MAX_PATH], command[MAX_PATH + 64];
+    GetModuleFileNameA(NULL, program, sizeof(program));
+    for (unsigned state = 0; state < COUNT(states); state += COUNT(states) - 1) {
+        STARTUPINFOA startup = {.cb = sizeof(startup)};
+        PROCESS_INFORMATION process = {0};
+        DWORD code = 0;
+        snprintf(command, sizeof(command), "\"%s\" end %u 3", program, state);
+        if (!CHECK(CreateProcessA(program, command, NULL, NULL, FALSE, 0, NULL, NULL, &startup, &process)))
+            return;
+        if (!CHECK_INT(WaitForSingleObject(process.hProcess, SECONDS * 1000), WAIT_OBJECT_0))
+            TerminateProcess(process.hProcess, 1);
+        CHECK(GetExitCodeProcess(process.hProcess, &code));
+        CHECK_INT(code, STATUS);
+        CloseHandle(process.hThread);
+        CloseHandle(process.hProcess);
+    }
+}
+
+static const struct tap_test tests[] = {
+    {"the end with nothing to do", ends_with_nothing},
+    {"the end while commands run", ends_with_work},
+    {"the end while callbacks are due", ends_with_callbacks},
+    {"the end while a callback runs", ends_with_callback},
+    {"the end while a thread is in clWaitForEvents", ends_with_event_wait},
+    {"the end while a thread is in clFinish", ends_with_finish},
+    {"the end while a thread is in a blocking read", ends_with_read},
+    {"the end while threads are in three waits", ends_with_three_waits},
+    {"the end after FreeLibrary", unloaded},
+    {"the end with fresh caches", fresh_caches},
+    {"a thread is ended in each kind of wait", ended_threads},
+    {"the status that Windows programs see", status_for_windows},
+};
+
+struct tap_case tap_case;
+
+int main(int argc, char **argv)
+{
+    if (argc > 2 && (strcmp(argv[1], "end") == 0 || strcmp(argv[1], "thread") == 0))
+        return child(argv + 1);
+    return tap_run(argc, argv, tests, COUNT(tests));
+}

@@ -1,0 +1,319 @@
+/* OpenCL 2.0 to 3.0 through the bridge: what the device has works, by functions that are linked and by functions of extensions; what it
+ * lacks has a clear error, and so has shared virtual memory for a 32-bit program over a 64-bit driver. */
+#include "bridge.h"
+
+static const char twice_source[] =
+    "kernel void twice(global int *p) { p[get_global_id(0)] *= 2; }\n"
+    "kernel void follow(global int *to, global long *at) { *to = *(global int *)*at; }\n";
+
+/* ---- shared virtual memory ---- */
+
+enum { NUMBERS = 16, SVM_BYTES = NUMBERS * sizeof(int) };
+
+static bool open_svm(struct base *base)
+{
+    if (!open_base(base))
+        return false;
+    if (has_svm(base))
+        return true;
+    SKIP("the device has no shared virtual memory here");
+    close_base(base);
+    return false;
+}
+
+static void svm_commands(void)
+{
+    const size_t count = NUMBERS;
+    const int pattern = 21;
+    struct base base;
+    cl_event events[2] = {NULL};
+    if (!open_svm(&base))
+        return;
+    int *memory = clSVMAlloc(base.context, CL_MEM_READ_WRITE, SVM_BYTES, 0);
+    int *other = clSVMAlloc(base.context, CL_MEM_READ_WRITE, SVM_BYTES, 64), plain[NUMBERS] = {0};
+    cl_kernel kernel = built_kernel(&base, twice_source, "twice");
+    if (CHECK(memory != NULL) && CHECK(other != NULL)) {
+        CHECK_INT((uintptr_t)other % 64, 0);
+        CHECK_INT(clEnqueueSVMMemFill(base.queue, memory, &pattern, sizeof(pattern), SVM_BYTES, 0, NULL, &events[0]),
+                  CL_SUCCESS);
+        CHECK_INT(clSetKernelArgSVMPointer(kernel, 0, memory), CL_SUCCESS);
+        CHECK_INT(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof(other), &other), CL_SUCCESS);
+        CHECK_INT(clEnqueueNDRangeKernel(base.queue, kernel, 1, NULL, &count, NULL, 1, events, NULL), CL_SUCCESS);
+        CHECK_INT(clEnqueueSVMMemcpy(base.queue, CL_TRUE, other, memory, SVM_BYTES, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(clEnqueueSVMMap(base.queue, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, other, SVM_BYTES, 0, NULL, NULL),
+                  CL_SUCCESS);
+        for (int i = 0; i < NUMBERS; i++) {
+            CHECK_INT(other[i], 42);
+            other[i] = i;
+        }
+        CHECK_INT(clEnqueueSVMUnmap(base.queue, other, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(clEnqueueSVMMemcpy(base.queue, CL_FALSE, plain, other, SVM_BYTES, 0, NULL, &events[1]), CL_SUCCESS);
+        CHECK_INT(clFinish(base.queue), CL_SUCCESS);
+        CHECK_INT(clWaitForEvents(2, events), CL_SUCCESS);
+        for (int i = 0; i < NUMBERS; i++)
+            CHECK_INT(plain[i], i);
+        CHECK_INT(clReleaseEvent(events[0]), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(events[1]), CL_SUCCESS);
+    }
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    clSVMFree(base.context, memory);
+    clSVMFree(base.context, other);
+    close_base(&base);
+}
+
+/* A kernel follows an address that it was not given as an argument. */
+static void svm_addresses(void)
+{
+    const size_t one = 1;
+    const int seventy = 70;
+    struct base base;
+    if (!open_svm(&base))
+        return;
+    int *memory = clSVMAlloc(base.context, CL_MEM_READ_WRITE, SVM_BYTES, 0), found = 0;
+    cl_long at = (cl_long)(uintptr_t)memory;
+    cl_kernel kernel = built_kernel(&base, twice_source, "follow");
+    cl_mem to = make_buffer(&base, sizeof(found), &found), address = make_buffer(&base, sizeof(at), &at);
+    set_memory(kernel, 0, to);
+    set_memory(kernel, 1, address);
+    CHECK_INT(clEnqueueSVMMemFill(base.queue, memory, &seventy, sizeof(seventy), SVM_BYTES, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof(memory), &memory), CL_SUCCESS);
+    CHECK_INT(clEnqueueNDRangeKernel(base.queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
+    read_all(&base, to, &found, sizeof(found));
+    CHECK_INT(found, 70);
+    cl_bool uses = CL_FALSE;
+    cl_int status = UNSET;
+    cl_mem buffer = clCreateBuffer(base.context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, SVM_BYTES, memory, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clGetMemObjectInfo(buffer, CL_MEM_USES_SVM_POINTER, sizeof(uses), &uses, NULL), CL_SUCCESS);
+    CHECK_INT(uses, CL_TRUE);
+    release_memory(buffer);
+    release_memory(address);
+    release_memory(to);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    clSVMFree(base.context, memory);
+    close_base(&base);
+}
+
+/* Addresses of a 32-bit program have no meaning for a 64-bit driver. */
+static void no_svm(void)
+{
+    struct base base;
+    int plain[NUMBERS] = {0}, other[NUMBERS] = {0};
+    cl_device_svm_capabilities capabilities = UNSET;
+    void *pointers[] = {plain};
+    const size_t size = SVM_BYTES;
+    if (!open_base(&base))
+        return;
+    if (has_svm(&base) && !in_wow64()) {
+        SKIP("the device has shared virtual memory");
+        close_base(&base);
+        return;
+    }
+    CHECK_INT(clGetDeviceInfo(base.device, CL_DEVICE_SVM_CAPABILITIES, sizeof(capabilities), &capabilities, NULL),
+              CL_SUCCESS);
+    CHECK_INT(capabilities, 0);
+    CHECK(clSVMAlloc(base.context, CL_MEM_READ_WRITE, SVM_BYTES, 0) == NULL);
+    clSVMFree(base.context, NULL);
+    cl_kernel kernel = built_kernel(&base, twice_source, "twice");
+    const cl_int codes[] = {
+        clSetKernelArgSVMPointer(kernel, 0, plain),
+        clEnqueueSVMMemcpy(base.queue, CL_TRUE, plain, other, SVM_BYTES, 0, NULL, NULL),
+        clEnqueueSVMMemFill(base.queue, plain, other, 4, SVM_BYTES, 0, NULL, NULL),
+        clEnqueueSVMMap(base.queue, CL_TRUE, CL_MAP_READ, plain, SVM_BYTES, 0, NULL, NULL),
+        clEnqueueSVMUnmap(base.queue, plain, 0, NULL, NULL),
+        clEnqueueSVMFree(base.queue, 1, pointers, NULL, NULL, 0, NULL, NULL),
+        clEnqueueSVMMigrateMem(base.queue, 1, (const void **)pointers, &size, 0, 0, NULL, NULL),
+        clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof(pointers), pointers),
+    };
+    for (unsigned i = 0; i < COUNT(codes); i++) {
+        if (!CHECK(in_wow64() ? codes[i] == CL_INVALID_OPERATION : codes[i] < 0))
+            printf("# function %u: %d\n", i, codes[i]);
+    }
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    close_base(&base);
+}
+
+/* ---- what few devices have ---- */
+
+static void pipes(void)
+{
+    struct base base;
+    cl_int status = UNSET;
+    cl_uint packet = 0;
+    if (!open_base(&base))
+        return;
+    cl_mem pipe = clCreatePipe(base.context, CL_MEM_READ_WRITE, 4, 16, NULL, &status);
+    if (device_number(&base, CL_DEVICE_PIPE_SUPPORT)) {
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK_INT(clGetPipeInfo(pipe, CL_PIPE_PACKET_SIZE, sizeof(packet), &packet, NULL), CL_SUCCESS);
+        CHECK_INT(packet, 4);
+        release_memory(pipe);
+    } else {
+        CHECK(pipe == NULL);
+        CHECK(status < 0);
+        CHECK(clGetPipeInfo(NULL, CL_PIPE_PACKET_SIZE, sizeof(packet), &packet, NULL) < 0);
+    }
+    close_base(&base);
+}
+
+/* Either both clocks or an error. */
+static void timers(void)
+{
+    struct base base;
+    cl_ulong of_device = 0, of_host = 0, later = 0;
+    if (!open_base(&base))
+        return;
+    const cl_int status = clGetDeviceAndHostTimer(base.device, &of_device, &of_host);
+    if (status == CL_SUCCESS) {
+        CHECK_INT(clGetHostTimer(base.device, &later), CL_SUCCESS);
+        CHECK(of_device && of_host && later >= of_host);
+    } else {
+        CHECK_INT(status, CL_INVALID_OPERATION);
+        CHECK_INT(clGetHostTimer(base.device, &later), CL_INVALID_OPERATION);
+        CHECK(!of_device && !of_host && !later);
+    }
+    close_base(&base);
+}
+
+/* The device's intermediate language is in its name for it. */
+static bool takes_il(const struct base *base)
+{
+    size_t size = 0;
+    CHECK_INT(clGetDeviceInfo(base->device, CL_DEVICE_IL_VERSION, 0, NULL, &size), CL_SUCCESS);
+    return size > 1;
+}
+
+static void intermediate_language(void)
+{
+    struct base base;
+    cl_int status = UNSET, value = 3;
+    size_t size = UNSET;
+    if (!open_base(&base))
+        return;
+    cl_program program = clCreateProgramWithIL(base.context, "nothing", 7, &status);
+    CHECK((program != NULL) == (status == CL_SUCCESS));
+    if (program) {
+        CHECK(takes_il(&base));
+        CHECK(clBuildProgram(program, 1, &base.device, "", NULL, NULL) < 0);
+        CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    } else {
+        CHECK(status < 0);
+    }
+    program = built_program(&base, twice_source, "");
+    CHECK_INT(clGetProgramInfo(program, CL_PROGRAM_IL, 0, NULL, &size), CL_SUCCESS);
+    CHECK_INT(size, 0);
+    CHECK(clSetProgramSpecializationConstant(program, 0, sizeof(value), &value) < 0);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    close_base(&base);
+}
+
+static void sub_groups(void)
+{
+    struct base base;
+    const size_t items = 64;
+    size_t found = 0;
+    if (!open_base(&base))
+        return;
+    cl_kernel kernel = built_kernel(&base, twice_source, "twice");
+    const cl_int status = clGetKernelSubGroupInfo(kernel, base.device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
+                                                  sizeof(items), &items, sizeof(found), &found, NULL);
+    if (device_number(&base, CL_DEVICE_MAX_NUM_SUB_GROUPS)) {
+        CHECK_INT(status, CL_SUCCESS);
+        CHECK(found >= 1 && found <= items);
+    } else {
+        CHECK(status < 0);
+        CHECK_INT(found, 0);
+    }
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    close_base(&base);
+}
+
+/* ---- functions of extensions ---- */
+
+typedef void *(CL_API_CALL *create_function)(cl_uint, const cl_command_queue *, const cl_ulong *, cl_int *);
+typedef cl_int(CL_API_CALL *get_function)(void *, cl_uint, size_t, void *, size_t *);
+typedef cl_int(CL_API_CALL *release_function)(void *);
+
+static void command_buffer(const struct base *base, void *const *found)
+{
+    create_function create;
+    get_function get;
+    release_function release;
+    cl_int status = UNSET;
+    cl_uint count = 0;
+    memcpy(&create, &found[0], sizeof(create));
+    memcpy(&get, &found[1], sizeof(get));
+    memcpy(&release, &found[2], sizeof(release));
+    void *buffer = create(1, &base->queue, NULL, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(get(buffer, 0x1295 /* CL_COMMAND_BUFFER_NUM_QUEUES_KHR */, sizeof(count), &count, NULL), CL_SUCCESS);
+    CHECK_INT(count, 1);
+    CHECK_INT(release(buffer), CL_SUCCESS);
+}
+
+/* The device's own; of the drivers here PoCL has some. In 32 bits there are none (docs/behaviour.md). */
+static void extension_functions(void)
+{
+    static const char *const names[] = {"clCreateCommandBufferKHR", "clGetCommandBufferInfoKHR",
+                                        "clReleaseCommandBufferKHR"};
+    struct base base;
+    void *found[3];
+    if (!open_base(&base))
+        return;
+    CHECK(clGetExtensionFunctionAddressForPlatform(base.platform, "clNobodyHasThisKHR") == NULL);
+    CHECK(clGetExtensionFunctionAddressForPlatform(base.platform, "clCreateFromGLBuffer") == NULL);
+    CHECK(clGetExtensionFunctionAddress("clNobodyHasThisKHR") == NULL);
+    CHECK(clGetExtensionFunctionAddress("clCreateFromD3D11BufferKHR") != NULL);
+    for (int i = 0; i < 3; i++)
+        found[i] = clGetExtensionFunctionAddressForPlatform(base.platform, names[i]);
+    if (sizeof(void *) == 4) {
+        CHECK(!found[0]);
+    } else if (has_extension(&base, "cl_khr_command_buffer") && CHECK(found[0] && found[1] && found[2])) {
+        CHECK(clGetExtensionFunctionAddressForPlatform(base.platform, names[0]) == found[0]);
+        command_buffer(&base, found);
+    }
+    close_base(&base);
+}
+
+/* Those that have a place in the loaders' tables. The host's loader answers for NULL. */
+static void functions_of_the_tables(void)
+{
+    typedef cl_int(CL_API_CALL * info_function)(cl_kernel, cl_device_id, cl_uint, size_t, const void *, size_t, void *,
+                                                size_t *);
+    typedef cl_int(CL_API_CALL * device_function)(cl_device_id);
+    struct base base;
+    info_function info;
+    device_function retain, release;
+    if (!open_base(&base))
+        return;
+    void *found[] = {clGetExtensionFunctionAddressForPlatform(base.platform, "clGetKernelSubGroupInfoKHR"),
+                     clGetExtensionFunctionAddressForPlatform(base.platform, "clRetainDeviceEXT"),
+                     clGetExtensionFunctionAddressForPlatform(base.platform, "clReleaseDeviceEXT")};
+    if (found[0] && found[1] && found[2]) {
+        memcpy(&info, &found[0], sizeof(info));
+        memcpy(&retain, &found[1], sizeof(retain));
+        memcpy(&release, &found[2], sizeof(release));
+        CHECK_INT(
+            info(NULL, base.device, 0x2033 /* CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE_KHR */, 0, NULL, 0, NULL, NULL),
+            CL_INVALID_KERNEL);
+        CHECK_INT(retain(NULL), CL_INVALID_DEVICE);
+        CHECK_INT(release(NULL), CL_INVALID_DEVICE);
+    } else {
+        SKIP("the host's loader does not give them");
+    }
+    close_base(&base);
+}
+
+static const struct tap_test tests[] = {
+    {"shared virtual memory: commands", svm_commands},
+    {"shared virtual memory: addresses", svm_addresses},
+    {"shared virtual memory that is not there", no_svm},
+    {"pipes", pipes},
+    {"the clocks of device and host", timers},
+    {"intermediate languages", intermediate_language},
+    {"sub-groups", sub_groups},
+    {"functions of extensions", extension_functions},
+    {"functions of extensions that loaders have in their tables", functions_of_the_tables},
+};
+
+TAP_MAIN(tests)
