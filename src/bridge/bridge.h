@@ -31,12 +31,11 @@ enum {
 
 /* BRIDGE_START: before any other call. Any number of times. */
 struct bridge_start {
-    uint32_t version;      /* the caller's BRIDGE_VERSION */
-    uint32_t host_version; /* out: the host side's */
-    uint32_t ready;        /* out: 1: there is an OpenCL, and calls may follow */
-    uint32_t checks;       /* out: 1: handles are numbers, of which the host side knows the valid ones */
-    char why[BRIDGE_WHY];  /* out: the reason if not */
-    char release[32];      /* out: the version of libcld3d.so */
+    uint32_t version;     /* the caller's BRIDGE_VERSION */
+    uint32_t ready;       /* out: 1: there is an OpenCL, and calls may follow */
+    uint32_t checks;      /* out: 1: handles are numbers, of which the host side knows the valid ones */
+    char why[BRIDGE_WHY]; /* out: the reason if not ready */
+    char release[32];     /* out: the version of libcld3d.so */
 };
 
 /* BRIDGE_NEXT: waits for the next callback of the program. Only the thread that delivers them calls it. */
@@ -98,7 +97,7 @@ struct bridge_map {
     uint64_t map, need;
 };
 
-static_assert(sizeof(struct bridge_start) == 16 + BRIDGE_WHY + 32, "the same on both sides");
+static_assert(sizeof(struct bridge_start) == 12 + BRIDGE_WHY + 32, "the same on both sides");
 static_assert(sizeof(struct bridge_notice) == 56 + 2 * BRIDGE_NOTE, "the same on both sides");
 static_assert(sizeof(struct bridge_vulkan) == 80 + BRIDGE_WHY, "the same on both sides");
 static_assert(sizeof(struct bridge_shadow) == 32 && sizeof(struct bridge_map) == 16, "the same on both sides");

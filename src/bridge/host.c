@@ -132,7 +132,6 @@ static bool load(char *why)
 
 static int start(struct bridge_start *start, bool checks)
 {
-    start->host_version = BRIDGE_VERSION;
     start->checks = checks;
     snprintf(start->release, sizeof(start->release), "%s", CLD3D_VERSION);
     if (start->version != BRIDGE_VERSION)

@@ -153,7 +153,7 @@ static void CL_CALLBACK on_mapped(cl_event event, cl_int status, void *data)
     os_unlock(&lock);
     if (gone)
         free(shadow);
-    next.clSetUserEventStatus(filled, status == CL_COMPLETE ? CL_COMPLETE : status);
+    next.clSetUserEventStatus(filled, status);
     next.clReleaseEvent(filled);
 }
 
