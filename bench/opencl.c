@@ -12,17 +12,25 @@ static void beside_program(char *path)
         *strrchr(path, '\\') = '\0';
 }
 
+static void copy_file(const char *from, const char *to, const char *name)
+{
+    char original[MAX_PATH + 16];
+    char copy[MAX_PATH + 16];
+    snprintf(original, sizeof(original), "%s\\%s", from, name);
+    snprintf(copy, sizeof(copy), "%s\\%s", to, name);
+    if (!GetModuleHandleA(copy) && !CopyFileA(original, copy, FALSE))
+        fail("%s cannot be made (error %lu)", copy, GetLastError());
+}
+
 /* A second file is a second library, which reads its settings with the first call. */
 static void copy_library(char *path)
 {
-    char original[MAX_PATH + 16];
-    snprintf(original, sizeof(original), "%s\\OpenCL.dll", path);
+    char original[MAX_PATH];
+    strcpy(original, path);
     strcat(path, "\\host");
     CreateDirectoryA(path, NULL);
-    char copy[MAX_PATH + 16];
-    snprintf(copy, sizeof(copy), "%s\\OpenCL.dll", path);
-    if (!GetModuleHandleA(copy) && !CopyFileA(original, copy, FALSE))
-        fail("%s cannot be made (error %lu)", copy, GetLastError());
+    copy_file(original, path, "OpenCL.dll");
+    copy_file(original, path, "libcld3d.dll");
 }
 
 /* All have the same name, so each is named with its folder. */

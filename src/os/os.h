@@ -51,6 +51,10 @@ bool os_thread_start(void (*run)(void *data), void *data);
 
 /* How many processors the process's first thread may use; at least 1. */
 unsigned os_processors(void);
+/* The number of the processor on which the calling thread runs. */
+unsigned os_processor(void);
+/* From now on the calling thread, one of cld3d's, runs on the others alone, if the process may use any. */
+void os_leave_processor(unsigned processor);
 
 /* Whether Windows has ended all other threads of the process and unloads its libraries: there is no thread left to wait
  * for. */

@@ -93,6 +93,21 @@ unsigned os_processors(void)
                : 1;
 }
 
+unsigned os_processor(void)
+{
+    return (unsigned)sched_getcpu();
+}
+
+void os_leave_processor(unsigned processor)
+{
+    cpu_set_t usable;
+    if (processor >= CPU_SETSIZE || sched_getaffinity(getpid(), sizeof(usable), &usable) != 0)
+        return;
+    CPU_CLR(processor, &usable);
+    if (CPU_COUNT(&usable) > 0)
+        sched_setaffinity(0, sizeof(usable), &usable);
+}
+
 bool os_process_ends(void)
 {
     return false; /* threads continue while a process exits */

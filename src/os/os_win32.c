@@ -74,6 +74,19 @@ unsigned os_processors(void)
     return count ? count : 1;
 }
 
+unsigned os_processor(void)
+{
+    return GetCurrentProcessorNumber();
+}
+
+void os_leave_processor(unsigned processor)
+{
+    DWORD_PTR usable = 0, existing = 0;
+    if (processor < 8 * sizeof(usable) && GetProcessAffinityMask(GetCurrentProcess(), &usable, &existing) &&
+        (usable &= ~((DWORD_PTR)1 << processor)))
+        SetThreadAffinityMask(GetCurrentThread(), usable);
+}
+
 unsigned long long os_nanoseconds(void)
 {
     LARGE_INTEGER count, frequency;

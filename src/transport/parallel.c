@@ -15,14 +15,16 @@ static struct {
     unsigned next, parts; /* the first index that nobody has taken */
     unsigned running;     /* parts that have been taken and have not returned */
     unsigned number;      /* of jobs so far */
+    unsigned processor;   /* of the thread whose job it is */
 } job;
 
-/* Half of the processors that the process may use work for it, this thread on one of them. */
+/* Half of the processors that the process may use work for it, this thread on one of them; of two, both. */
 static unsigned helpers_wanted(void)
 {
     enum { HELPERS_MOST = 3 };
-    const unsigned wanted = (parallel_processors ? parallel_processors : os_processors()) / 2;
-    return wanted > HELPERS_MOST ? HELPERS_MOST : wanted ? wanted - 1 : 0;
+    const unsigned processors = parallel_processors ? parallel_processors : os_processors();
+    const unsigned wanted = processors < 4 ? processors / 2 : processors / 2 - 1;
+    return wanted > HELPERS_MOST ? HELPERS_MOST : wanted;
 }
 
 static void run_parts_locked(void)
@@ -38,6 +40,18 @@ static void run_parts_locked(void)
     }
 }
 
+/* Linux wakes a thread on the processor of the one that wakes it, if the others are busy, as one is with the waiting loops of
+ * Wine's Direct3D. There it would only take turns with that thread. */
+static void move_apart_locked(void)
+{
+    const unsigned processor = job.processor;
+    if (!job.part || os_processor() != processor)
+        return;
+    os_unlock(&lock);
+    os_leave_processor(processor);
+    os_lock(&lock);
+}
+
 static void help(void *unused)
 {
     enum { REST_MS = 5000 };
@@ -45,6 +59,7 @@ static void help(void *unused)
     os_lock(&lock);
     for (unsigned seen = job.number - 1; seen != job.number;) {
         seen = job.number;
+        move_apart_locked();
         run_parts_locked();
         if (seen == job.number)
             os_wait(&offered, &lock, REST_MS);
@@ -68,6 +83,7 @@ void parallel_run(unsigned parts, void (*part)(void *data, unsigned index), void
         job.next = 0;
         job.parts = parts;
         job.number++;
+        job.processor = os_processor();
         os_wake_all(&offered);
         run_parts_locked();
         while (job.running)
