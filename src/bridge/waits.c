@@ -12,7 +12,7 @@
 
 /* What a wait shares with those who end it. Whoever is last puts it back: the callbacks of an ended thread come later. */
 struct gathering {
-    atomic_uint left; /* events that have not ended */
+    atomic_uint left; /* events that have not ended; below 0 where the driver's wait ends before its callbacks come */
     atomic_uint references;
     struct gathering *after;
 };
@@ -176,7 +176,7 @@ static cl_int sleep_until_ended(cl_uint count, const cl_event *events, bool call
             put(gathering); /* the looks remain */
     }
     for (unsigned left, looks = calls_back ? 0 : LOOKS;
-         (left = atomic_load(&gathering->left)) && (in_driver || !all_ended(count, events)); looks++) {
+         (int)(left = atomic_load(&gathering->left)) > 0 && (in_driver || !all_ended(count, events)); looks++) {
         if (looks == LOOKS)
             in_driver = wait_elsewhere(gathering, count, events);
         else
