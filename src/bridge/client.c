@@ -181,23 +181,31 @@ static void deliver_one(const struct bridge_notice *n)
     }
 }
 
+static os_mutex delivery = OS_MUTEX_INIT;
+static os_condition begun = OS_CONDITION_INIT;
+
 static void deliver(void *unused)
 {
     struct bridge_notice notice = {.previous = 0};
     (void)unused;
+    os_lock(&delivery);
+    os_wake_all(&begun);
+    os_unlock(&delivery);
     while (client_call(BRIDGE_NEXT, &notice))
         deliver_one(&notice);
 }
 
+/* In the new WoW64 a process that ends while a thread begins ends with a crash in Wine: its handler finds no stack. */
 bool client_delivers(const char *call)
 {
-    static os_mutex lock = OS_MUTEX_INIT;
+    enum { BEGIN_MS = 100 }; /* for ever, if the caller has the loader's lock */
     static bool runs;
     os_stay_loaded();
-    os_lock(&lock);
-    runs = runs || os_thread_start(deliver, NULL);
+    os_lock(&delivery);
+    if (!runs && (runs = os_thread_start(deliver, NULL)) && next_is_wider)
+        os_wait(&begun, &delivery, BEGIN_MS);
     const bool delivers = runs;
-    os_unlock(&lock);
+    os_unlock(&delivery);
     if (!delivers)
         log_refuse(call, CL_OUT_OF_HOST_MEMORY, "the thread for callbacks cannot be started");
     return delivers;
