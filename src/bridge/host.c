@@ -130,9 +130,10 @@ static bool load(char *why)
     return is_loaded;
 }
 
-static int start(struct bridge_start *start, bool checks)
+int host_start(void *arguments)
 {
-    start->checks = checks;
+    struct bridge_start *start = arguments;
+    start->checks = false;
     snprintf(start->release, sizeof(start->release), "%s", CLD3D_VERSION);
     if (start->version != BRIDGE_VERSION)
         snprintf(start->why, BRIDGE_WHY,
@@ -141,16 +142,6 @@ static int start(struct bridge_start *start, bool checks)
     else
         start->ready = load(start->why);
     return 0;
-}
-
-int host_start(void *arguments)
-{
-    return start(arguments, false);
-}
-
-int host_start_wow64(void *arguments)
-{
-    return start(arguments, true);
 }
 
 /* ---- extensions ---- */

@@ -19,6 +19,7 @@ struct shadow {
     char *host, *copy;
     size_t row, rows, row_pitch, slices, slice_pitch; /* bytes that are copied; one row for a buffer */
     bool reads, writes, blocks;
+    cl_command_type type;    /* what its event says */
     cl_event mapped, filled; /* while the map runs: the driver's event, and the user event, or NULL */
     bool pending;            /* it will be filled when the map ends; guarded by `lock` */
     bool gone;               /* it is unmapped, and whoever fills it frees it; guarded by `lock` */
@@ -72,7 +73,7 @@ static uint32_t answer_map(struct shadow *shape, const void *host, cl_event even
     return 0;
 }
 
-static struct shadow begin(uint32_t queue, uint32_t memory, cl_bool blocks, cl_map_flags flags)
+static struct shadow begin(uint32_t queue, uint32_t memory, cl_bool blocks, cl_map_flags flags, cl_command_type type)
 {
     return (struct shadow){.queue = wow64_handle(queue),
                            .memory = wow64_handle(memory),
@@ -80,13 +81,14 @@ static struct shadow begin(uint32_t queue, uint32_t memory, cl_bool blocks, cl_m
                            .rows = 1,
                            .reads = !(flags & CL_MAP_WRITE_INVALIDATE_REGION),
                            .writes = (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) != 0,
-                           .blocks = blocks};
+                           .blocks = blocks,
+                           .type = type};
 }
 
 int wow64_on_clEnqueueMapBuffer(void *arguments)
 {
     struct wow64_clEnqueueMapBuffer *p = arguments;
-    struct shadow shape = begin(p->command_queue, p->buffer, p->blocking_map, p->map_flags);
+    struct shadow shape = begin(p->command_queue, p->buffer, p->blocking_map, p->map_flags, CL_COMMAND_MAP_BUFFER);
     struct scratch s;
     cl_event event = NULL;
     cl_int status = CL_OUT_OF_HOST_MEMORY;
@@ -107,7 +109,7 @@ int wow64_on_clEnqueueMapBuffer(void *arguments)
 int wow64_on_clEnqueueMapImage(void *arguments)
 {
     struct wow64_clEnqueueMapImage *p = arguments;
-    struct shadow shape = begin(p->command_queue, p->image, p->blocking_map, p->map_flags);
+    struct shadow shape = begin(p->command_queue, p->image, p->blocking_map, p->map_flags, CL_COMMAND_MAP_IMAGE);
     struct scratch s;
     cl_event event = NULL;
     cl_int status = CL_OUT_OF_HOST_MEMORY;
@@ -221,7 +223,7 @@ int host_shadow(void *arguments)
         free(shadow);
     } else if (p->wants_event) {
         next.clRetainEvent(event);
-        p->event = wow64_id(event);
+        p->event = wow64_new_id(event, shadow->type);
     }
     if (p->status == CL_SUCCESS && event != mapped)
         next.clReleaseEvent(event);

@@ -12,7 +12,8 @@
 enum { FIRST = 0x40000000, BLOCK = 1024, BLOCKS = 16384, BUCKETS = 16384 };
 struct place {
     const void *handle;
-    uint32_t after; /* in the bucket */
+    uint32_t after;       /* in the bucket */
+    cl_command_type type; /* what it says if it is a marker's event */
 };
 static struct place *blocks[BLOCKS];
 static uint32_t buckets[BUCKETS];
@@ -30,7 +31,7 @@ static uint32_t add_locked(const void *handle, uint32_t *bucket)
     struct place **block = &blocks[i / BLOCK];
     if (i / BLOCK == BLOCKS - 1 || (!*block && !(*block = calloc(BLOCK, sizeof(**block)))))
         return 0;
-    *place_at(i) = (struct place){handle, *bucket};
+    *place_at(i) = (struct place){handle, *bucket, CL_COMMAND_MARKER};
     atomic_store(&used, i + 1);
     return *bucket = i;
 }
@@ -54,6 +55,32 @@ void *wow64_handle(uint32_t id)
 {
     const uint32_t i = (id - FIRST) / 4;
     return id > FIRST && id % 4 == 0 && i < atomic_load(&used) ? (void *)place_at(i)->handle : NULL;
+}
+
+uint32_t wow64_new_id(const void *handle, cl_command_type type)
+{
+    const uint32_t id = wow64_id(handle);
+    if (id)
+        place_at((id - FIRST) / 4)->type = type;
+    return id;
+}
+
+static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t size, void *value, size_t *size_ret)
+{
+    const cl_int status = next.clGetEventInfo(event, name, size, value, size_ret);
+    cl_command_type *type = value;
+    if (status == CL_SUCCESS && name == CL_EVENT_COMMAND_TYPE && type && *type == CL_COMMAND_MARKER)
+        *type = place_at((wow64_id(event) - FIRST) / 4)->type;
+    return status;
+}
+
+int host_start_wow64(void *arguments)
+{
+    struct bridge_start *start = arguments;
+    host_start(start);
+    start->checks = true;
+    host_table.clGetEventInfo = get_event_info;
+    return 0;
 }
 
 /* ---- memory of a call ---- */
@@ -183,7 +210,7 @@ void handles_back(uint32_t address, void *const *handles, uint32_t count, bool d
 {
     for (uint32_t i = 0; handles && done && i < count; i++)
         if (handles[i])
-            ((uint32_t *)(uintptr_t)address)[i] = wow64_id(handles[i]);
+            ((uint32_t *)(uintptr_t)address)[i] = wow64_new_id(handles[i], CL_COMMAND_MARKER);
 }
 
 void size_back(uint32_t address, size_t size, bool done)

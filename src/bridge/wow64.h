@@ -16,6 +16,10 @@
 uint32_t wow64_id(const void *handle);
 void *wow64_handle(uint32_t id);
 
+/* The number of a handle that the program does not have yet. `type`: what clGetEventInfo says of a marker's event, which may be
+ * another command's for the program. */
+uint32_t wow64_new_id(const void *handle, cl_command_type type);
+
 struct scratch {
     size_t used;
     struct block *blocks; /* what did not fit */
