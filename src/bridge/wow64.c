@@ -324,12 +324,13 @@ int wow64_on_clGetKernelSubGroupInfo(void *arguments)
     return 0;
 }
 
-/* Whether an argument may be a handle: as far as the driver tells. */
-static bool may_be_handle(cl_kernel kernel, cl_uint index)
+/* Whether an argument may be a handle, and whether the driver has told that: some know nothing of arguments. */
+static bool may_be_handle(cl_kernel kernel, cl_uint index, bool *told)
 {
     cl_kernel_arg_address_qualifier qualifier = CL_KERNEL_ARG_ADDRESS_GLOBAL;
     char type[64] = "";
-    next.clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(qualifier), &qualifier, NULL);
+    *told = next.clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(qualifier), &qualifier,
+                                    NULL) == CL_SUCCESS;
     next.clGetKernelArgInfo(kernel, index, CL_KERNEL_ARG_TYPE_NAME, sizeof(type) - 1, type, NULL);
     return qualifier != CL_KERNEL_ARG_ADDRESS_PRIVATE || strstr(type, "image") || strstr(type, "_t");
 }
@@ -341,14 +342,17 @@ int wow64_on_clSetKernelArg(void *arguments)
     struct wow64_clSetKernelArg *p = arguments;
     const void *value = (const void *)(uintptr_t)p->arg_value;
     cl_kernel kernel = wow64_handle(p->kernel);
+    bool told = false;
     host_enter();
     cl_int status = host_table.clSetKernelArg(kernel, p->arg_index, p->arg_size, value);
-    if (status == CL_INVALID_ARG_SIZE && p->arg_size == sizeof(uint32_t) && may_be_handle(kernel, p->arg_index)) {
+    if (status == CL_INVALID_ARG_SIZE && p->arg_size == sizeof(uint32_t) &&
+        may_be_handle(kernel, p->arg_index, &told)) {
         const uint32_t id = value ? *words_at(p->arg_value) : 0;
         void *handle = wow64_handle(id);
-        status = id && !handle
-                     ? CL_INVALID_MEM_OBJECT
-                     : host_table.clSetKernelArg(kernel, p->arg_index, sizeof(handle), value ? &handle : NULL);
+        if (!id || handle)
+            status = host_table.clSetKernelArg(kernel, p->arg_index, sizeof(handle), value ? &handle : NULL);
+        else if (told)
+            status = CL_INVALID_MEM_OBJECT;
     }
     p->result = (uint32_t)status;
     return 0;
