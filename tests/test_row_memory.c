@@ -317,9 +317,9 @@ static void parts_each_once(void)
 
 static void parts_on_helpers(void)
 {
-    parallel_processors = 3;
+    parallel_processors = 1;
     CHECK_INT(run_parts(PARTS, slow_part), 0);
-    for (parallel_processors = 4; parallel_processors <= 16; parallel_processors++) {
+    for (parallel_processors = 2; parallel_processors <= 16; parallel_processors++) {
         CHECK_INT(run_parts(1, slow_part), 0);
         const unsigned elsewhere = run_parts(PARTS, slow_part);
         CHECK(elsewhere > 0 && elsewhere < PARTS);

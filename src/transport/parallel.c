@@ -18,7 +18,7 @@ static struct {
     unsigned processor;   /* of the thread whose job it is */
 } job;
 
-/* Half of the processors that the process may use work for it, this thread on one of them; of two, both. */
+/* Half of the processors that the process may use work for it, this thread on one of them; of two or three, two. */
 static unsigned helpers_wanted(void)
 {
     enum { HELPERS_MOST = 3 };
