@@ -140,8 +140,10 @@ def check_not_loaded():
     done = run("--json", WINEDLLOVERRIDES="opencl=b")
     report, text = parse(done)
     check(done.returncode == 1 and not report["verdict"]["active"], f"exit status {done.returncode}", text)
-    check([each["name"] for each in report["findings"]] == ["beside-unused"], "the finding", text)
-    check("WINEDLLOVERRIDES=opencl=n,b" in report["findings"][0]["remedy"], "the remedy", text)
+    # In the new WoW64 Wine's own cannot be initialized.
+    lacks_own = is_for_32_bits() and "Windows error 1114" in (report["opencl"]["library"]["error"] or "")
+    check([each["name"] for each in report["findings"]] == ["no-opencl"] * lacks_own + ["beside-unused"], "the findings", text)
+    check("WINEDLLOVERRIDES=opencl=n,b" in report["findings"][-1]["remedy"], "the remedy", text)
 
 
 def main():
