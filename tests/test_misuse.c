@@ -201,7 +201,8 @@ SHARING_CASE(plain_objects, 0)
     scene_close(&scene);
 }
 
-/* The bytes are looked at only if `readable`: rusticl 22.3 reads nothing from images of sub-buffers. */
+/* The bytes are looked at only if `readable`: rusticl 22.3 reads nothing from images of sub-buffers. Its read's event says so, a blocking
+ * read of its own does not; under Wine the bridge waits for the event. */
 static void use_image_of(struct rig *rig, const struct shared *shared, cl_mem of, bool readable, bool with_properties)
 {
     static const size_t region[3] = {8, 1, 1};
@@ -221,6 +222,8 @@ static void use_image_of(struct rig *rig, const struct shared *shared, cl_mem of
     clGetPlatformInfo(rig->platform, CL_PLATFORM_NAME, sizeof(name), name, NULL);
     if (over_transport("export") && strcmp(name, "NVIDIA CUDA") == 0 && read == CL_INVALID_VALUE)
         SKIP("the driver does not read images of imported buffers");
+    else if (!readable && strcmp(name, "rusticl") == 0 && read == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+        SKIP("the driver does not read images of sub-buffers");
     else
         CHECK_INT(read, CL_SUCCESS);
     rig_pattern(expected, sizeof(expected), 1);
