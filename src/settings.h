@@ -16,9 +16,10 @@
     X(SETTING_FORCE, "CLD3D_FORCE", "0", "1 replaces the Direct3D sharing of a driver that has its own")               \
     X(SETTING_COPY_BACK, "CLD3D_COPY_BACK", "0", "1 copies all bytes back in each release, whatever was written")      \
     X(SETTING_CPU_AS_GPU, "CLD3D_CPU_AS_GPU", "0", "1 presents CPU devices as GPUs to programs that accept only GPUs") \
-    X(SETTING_TRANSPORT, "CLD3D_TRANSPORT", "", "comma-separated list of the transports that may be used: `vulkan`, `in-place`, `host` (docs/behaviour.md); by default all") \
-    X(SETTING_VULKAN, "CLD3D_VULKAN", "", "how the Vulkan layer makes images shareable: `mapped`, `export` or `none`; by default whatever suits the device") \
-    X(SETTING_VULKAN_SMALLEST, "CLD3D_VULKAN_SMALLEST", "65536", "size in bytes of the smallest image that the Vulkan layer makes exportable on a GPU") \
+    X(SETTING_TRANSPORT, "CLD3D_TRANSPORT", "", "comma-separated list of the transports that may be used: `vulkan`, `rows`, `in-place`, `host` (docs/behaviour.md); by default all") \
+    X(SETTING_VULKAN, "CLD3D_VULKAN", "", "how the Vulkan layer makes images shareable: `record`, `mapped`, `export` or `none`; by default whatever suits the device") \
+    X(SETTING_ROWS, "CLD3D_ROWS", "", "comma-separated list of the kinds of memory for rows: `opaque-fd`, `dma-buf`, `host` (docs/vulkan-layer.md); by default all") \
+    X(SETTING_VULKAN_SMALLEST, "CLD3D_VULKAN_SMALLEST", "65536", "size in bytes of the smallest image that the Vulkan layer makes exportable on a GPU, or copies there") \
     X(SETTING_NO_QUIRKS, "CLD3D_NO_QUIRKS", "", "comma-separated list of driver workarounds to turn off, or `all` (docs/quirks.md)")
 /* clang-format on */
 

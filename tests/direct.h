@@ -14,17 +14,18 @@ static inline bool exports(void)
     return over_transport("export");
 }
 
-/* Nothing of what was made for objects is there any longer. */
+/* Nothing of what was made for objects is there any longer, but rows that the context keeps for the next ones. */
 static inline bool nothing_left(const struct rig *rig)
 {
-    for (int i = 0; i < 60000 && (fake_d3d_vulkan_imported() || fake_d3d_vulkan_held() || fake_d3d_vulkan_passed());
+    for (int i = 0; i < 60000 && (fake_d3d_vulkan_imported() > fake_d3d_vulkan_rows() || fake_d3d_vulkan_held() ||
+                                  fake_d3d_vulkan_passed());
          i++) {
         rig_let_go(rig->cl_device);
         pause_ms(1);
     }
     return CHECK_INT(fake_d3d_vulkan_acquired(), 0) && CHECK_INT(fake_d3d_vulkan_files(), 0) &&
-           CHECK_INT(fake_d3d_vulkan_held(), 0) && CHECK_INT(fake_d3d_vulkan_imported(), 0) &&
-           CHECK_INT(fake_d3d_vulkan_passed(), 0);
+           CHECK_INT(fake_d3d_vulkan_held(), 0) && CHECK_INT(fake_d3d_vulkan_passed(), 0) &&
+           CHECK(fake_d3d_vulkan_rows() <= 4 && fake_d3d_vulkan_imported() <= fake_d3d_vulkan_rows());
 }
 
 /* Whether what OpenCL writes stands in the resource before any release. */
@@ -40,6 +41,28 @@ static inline bool writes_through(const struct rig *rig, const struct shared *sh
     CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
     CHECK(d3d_has(rig, shared, seed));
     return through;
+}
+
+/* What the application sees of an object is nothing of how it was made. */
+static inline void looks_plain(cl_mem object)
+{
+    cl_mem_flags flags = 0;
+    cl_mem of = object;
+    size_t offset = 1, size = 1;
+    void *host = &flags;
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_FLAGS, sizeof(flags), &flags, NULL), CL_SUCCESS);
+    CHECK_INT(flags, CL_MEM_READ_WRITE);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_HOST_PTR, sizeof(host), &host, NULL), CL_SUCCESS);
+    CHECK(host == NULL);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(of), &of, NULL), CL_SUCCESS);
+    CHECK(of == NULL);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_OFFSET, sizeof(offset), &offset, NULL), CL_SUCCESS);
+    CHECK_INT(offset, 0);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_PROPERTIES, 0, NULL, &size), CL_SUCCESS);
+    CHECK_INT(size, 0);
+    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof(size), &size, NULL), CL_SUCCESS);
+    CHECK_INT(size, SHARED_BYTES);
+    CHECK(clGetImageInfo(object, CL_IMAGE_BUFFER, sizeof(of), &of, NULL) != CL_SUCCESS || of == NULL);
 }
 
 /* The i-th one holds the pattern i. */
@@ -67,20 +90,39 @@ static inline void all_go_on(const struct rig *rig, unsigned count, struct share
     nothing_left(rig);
 }
 
-/* Runs a case again for both APIs, or both devices of Direct3D 9. The lines with the text. */
-static inline unsigned told(const char *name, const char *text)
+/* Lines of the log have the text so often, of both APIs, or of both devices of Direct3D 9. */
+struct line {
+    const char *text;
+    unsigned count;
+};
+
+/* Runs a case again for both, with a setting and a fault in the environment, and looks at its log. */
+static inline void part(const char *name, enum fake_d3d_vulkan_fault fault, int number, const char *kinds,
+                        const struct line *lines, size_t count)
 {
-    char path[64];
+    char path[64], value[32];
     snprintf(path, sizeof(path), "direct-%d.log", (int)getpid());
-    test_setenv("CLD3D_LOG", "info");
+    snprintf(value, sizeof(value), "%d:%d", fault, number);
+    test_setenv("OPENCL_LAYERS", direct_layers);
+    test_setenv("CLD3D_LOG", "info,stats");
     test_setenv("CLD3D_LOG_FILE", path);
-    CHECK_INT(run_again(name, "OPENCL_LAYERS", direct_layers), 2);
+    test_setenv("CLD3D_ROWS", kinds);
+    const struct child_lines child = run_child(name, "CLD3D_TEST_FAULT", value);
+    CHECK_INT(child.status, 0);
+    CHECK_INT(child.passed, 2);
+    CHECK_INT(child.failed, 0);
     test_setenv("CLD3D_LOG", NULL);
     test_setenv("CLD3D_LOG_FILE", NULL);
-    const unsigned lines = lines_with(path, text);
+    test_setenv("CLD3D_ROWS", NULL);
+    for (size_t i = 0; i < count; i++)
+        if (!CHECK_INT(lines_with(path, lines[i].text), lines[i].count))
+            printf("# of \"%s\", kinds \"%s\", fault %s\n", lines[i].text, kinds ? kinds : "", value);
     remove(path);
-    return lines;
 }
+
+#define PART(name, fault, number, kinds, ...)                            \
+    part(name, fault, number, kinds, (const struct line[]){__VA_ARGS__}, \
+         sizeof((const struct line[]){__VA_ARGS__}) / sizeof(struct line))
 
 /* The program's main function. */
 static inline int direct_main(int argc, char **argv, const struct tap_test *tests, size_t count)

@@ -4,17 +4,22 @@
 
 /* ---- direct ---- */
 
+/* What Direct3D has queued is done before OpenCL looks, though it takes its time. */
 SHARING_CASE(direct, 0)
 {
     struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
+    if (!shared_open_all(rig, 11, all))
         return;
     for (int kind = 0; kind < KINDS; kind++) {
+        looks_plain(all[kind].object);
+        fake_d3d_delay(1 + 7 * (unsigned)kind);
+        d3d_fill(rig, &all[kind], 1 + (unsigned)kind);
         const unsigned copies = fake_d3d_calls("CopySubresourceRegion"), maps = fake_d3d_calls("Map");
         const unsigned transitions = fake_d3d_vulkan_transitions(), made = fake_d3d_live();
         CHECK_INT(acquire_one(rig, all[kind].object), CL_SUCCESS);
         cl_has(rig->queue, &all[kind], 1 + (unsigned)kind);
         CHECK_INT(release_one(rig, all[kind].object), CL_SUCCESS);
+        fake_d3d_delay(0);
         if (kind_is_direct(rig, kind)) {
             /* There and back, to have done what Direct3D has put off. */
             CHECK_INT(fake_d3d_vulkan_transitions() - transitions, kind == KIND_BUFFER ? 0 : 2);
@@ -30,140 +35,9 @@ SHARING_CASE(direct, 0)
     nothing_left(rig);
 }
 
-/* What Direct3D has queued is done before OpenCL looks, though it takes its time. */
-SHARING_CASE(waits_for_direct3d, 0)
-{
-    struct shared shared;
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
-    for (unsigned turn = 0; turn < 4; turn++) {
-        fake_d3d_delay(turn * 7);
-        d3d_fill(rig, &shared, 10 + turn);
-        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-        cl_has(rig->queue, &shared, 10 + turn);
-        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    }
-    fake_d3d_delay(0);
-    shared_close(&shared);
-    nothing_left(rig);
-}
+/* ---- images change hands ---- */
 
-/* What the application sees of an object is nothing of how it was made. */
-static void looks_plain(cl_mem object)
-{
-    cl_mem_flags flags = 0;
-    cl_mem of = object;
-    size_t offset = 1, size = 1;
-    void *host = &flags;
-    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_FLAGS, sizeof(flags), &flags, NULL), CL_SUCCESS);
-    CHECK_INT(flags, CL_MEM_READ_WRITE);
-    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_HOST_PTR, sizeof(host), &host, NULL), CL_SUCCESS);
-    CHECK(host == NULL);
-    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(of), &of, NULL), CL_SUCCESS);
-    CHECK(of == NULL);
-    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_OFFSET, sizeof(offset), &offset, NULL), CL_SUCCESS);
-    CHECK_INT(offset, 0);
-    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_PROPERTIES, 0, NULL, &size), CL_SUCCESS);
-    CHECK_INT(size, 0);
-    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof(size), &size, NULL), CL_SUCCESS);
-    CHECK_INT(size, SHARED_BYTES);
-}
-
-SHARING_CASE(seen, 0)
-{
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
-    for (int kind = 0; kind < KINDS; kind++)
-        looks_plain(all[kind].object);
-    shared_close_all(all);
-    nothing_left(rig);
-}
-
-/* ---- what can't be shared in its place ---- */
-
-/* Each subresource of an array of textures with levels: one of a copy has what OpenCL wrote with the release, and no other
- * subresource changes. */
-static void subresource(const struct rig *rig, void *texture, const struct rig_desc *desc, UINT index)
-{
-    unsigned char bytes[1024], there[1024], rest[1024];
-    size_t region[3] = {1, 1, 1};
-    UINT width, height, depth;
-    cl_int status = 1;
-    rig_level(desc, index, &width, &height, &depth);
-    region[0] = width;
-    region[1] = height;
-    const size_t size = rig_bytes(desc, index);
-    const UINT other = index ? 0 : 1;
-    CHECK(size <= sizeof(bytes));
-    rig_read(rig, texture, desc, other, rest);
-    cl_mem object = rig->create_2d(rig->context, CL_MEM_READ_WRITE, texture, index, &status);
-    if (!CHECK_INT(status, CL_SUCCESS))
-        return;
-    rig_pattern(bytes, size, 100 + index);
-    CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
-    CHECK_INT(clEnqueueReadImage(rig->queue, object, CL_TRUE, no_origin(), region, 0, 0, there, 0, NULL, NULL),
-              CL_SUCCESS);
-    unsigned char expected[1024];
-    rig_pattern(expected, size, index);
-    CHECK_MEM(there, expected, size);
-    CHECK_INT(clEnqueueWriteImage(rig->queue, object, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL),
-              CL_SUCCESS);
-    CHECK_INT(release_one(rig, object), CL_SUCCESS);
-    rig_read(rig, texture, desc, index, there);
-    CHECK_MEM(there, bytes, size);
-    rig_read(rig, texture, desc, other, there);
-    CHECK_MEM(there, rest, rig_bytes(desc, other));
-    CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
-}
-
-SHARING_CASE(levels_and_slices, 0)
-{
-    const struct rig_desc desc = {
-        .format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 16, .height = 8, .levels = 3, .slices = 2};
-    void *texture = rig_make(rig, rig->device, &desc, NULL);
-    unsigned char bytes[1024];
-    if (!CHECK(texture != NULL))
-        return;
-    for (UINT i = 0; i < rig_subresources(&desc); i++) {
-        rig_pattern(bytes, rig_bytes(&desc, i), i);
-        rig_write(rig, texture, &desc, i, bytes);
-    }
-    const unsigned maps = fake_d3d_calls("Map");
-    for (UINT i = 0; i < rig_subresources(&desc); i++) {
-        const unsigned before = fake_d3d_live();
-        subresource(rig, texture, &desc, i);
-        for (int turn = 0; turn < 2000 && fake_d3d_live() != before; turn++)
-            rig_let_go(rig->cl_device);
-        CHECK_INT(fake_d3d_live(), before);
-    }
-    CHECK(fake_d3d_calls("Map") >= maps); /* by rig_read alone */
-    rig_release(texture);
-    nothing_left(rig);
-}
-
-/* What a GPU keeps beside an image's bytes is written out when the image changes hands. */
-SHARING_CASE(images_are_passed, 0)
-{
-    struct shared shared;
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
-    CHECK_INT(fake_d3d_vulkan_passed(), 0);
-    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-    CHECK_INT(fake_d3d_vulkan_passed(), exports());
-    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    CHECK_INT(fake_d3d_vulkan_passed(), 0);
-    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_PASS, 0);
-    CHECK_INT(acquire_one(rig, shared.object), exports() ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
-    if (!exports())
-        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
-    CHECK(round_trip(rig, &shared, 1, 2));
-    shared_close(&shared);
-    nothing_left(rig);
-}
-
-/* What was not passed is not passed back, and what could not be passed back is so before the next acquire. */
+/* What a GPU keeps beside an image's bytes is written out when the image changes hands. What was not passed is not passed back, and what could not be passed back is so before the next acquire. */
 SHARING_CASE(pass_fails, 0)
 {
     enum { COUNT = 70 }; /* more than are passed at once */
@@ -194,26 +68,6 @@ SHARING_CASE(pass_fails, 0)
         CHECK(d3d_has(rig, &all[i], i));
         shared_close(&all[i]);
     }
-    nothing_left(rig);
-}
-
-/* A texture that two contexts share goes to one and then to the other. */
-SHARING_CASE(in_two_contexts, 0)
-{
-    struct shared shared, other;
-    struct rig second;
-    if (!shared_open(rig, KIND_2D, 1, &shared) || !second_open(rig, &second))
-        return;
-    other = shared;
-    other.object = rig->create_2d(second.context, CL_MEM_READ_WRITE, shared.resource, 0, NULL);
-    for (unsigned turn = 1; turn < 4; turn += 2) {
-        CHECK(round_trip(rig, &shared, turn, turn + 1));
-        CHECK(round_trip(&second, &other, turn + 1, turn + 2));
-        CHECK_INT(fake_d3d_vulkan_passed(), 0);
-    }
-    CHECK_INT(clReleaseMemObject(other.object), CL_SUCCESS);
-    second_close(&second);
-    shared_close(&shared);
     nothing_left(rig);
 }
 
@@ -303,26 +157,6 @@ SHARING_CASE(other_devices, 0)
     devices_that_cannot(rig, FAKE_VULKAN_LINEAR_IMAGES);
 }
 
-/* Resources that the CPU may map have their contents elsewhere; DXVK must not be asked for the images of some. */
-SHARING_CASE(other_usages, 0)
-{
-    const enum rig_usage usages[] = {RIG_DYNAMIC, RIG_STAGING};
-    for (int i = 0; i < 2; i++) {
-        struct shared shared = {.kind = KIND_2D, .desc = kind_desc(KIND_2D)};
-        shared.desc.usage = usages[i];
-        shared.desc.bind = usages[i] == RIG_DYNAMIC ? D3D11_BIND_SHADER_RESOURCE : 0;
-        shared.resource = rig_make(rig, rig->device, &shared.desc, NULL);
-        if (!CHECK(shared.resource != NULL))
-            return;
-        d3d_fill(rig, &shared, 1);
-        shared.object = rig->create_2d(rig->context, 0, shared.resource, 0, NULL);
-        CHECK(shared.object != NULL);
-        CHECK(round_trip(rig, &shared, 1, 2));
-        shared_close(&shared);
-    }
-    nothing_left(rig);
-}
-
 /* The buffers of a swap chain change places when it presents. */
 SHARING_CASE(back_buffer, 0)
 {
@@ -335,32 +169,6 @@ SHARING_CASE(back_buffer, 0)
     CHECK(!writes_through(rig, &shared, 2));
     CHECK(round_trip(rig, &shared, 2, 3));
     shared_close(&shared);
-    nothing_left(rig);
-}
-
-/* ---- lives ---- */
-
-/* Commands use the object when the application has dropped it and its resource: their memory is nobody else's. */
-SHARING_CASE(used_for_longer, 0)
-{
-    struct shared shared;
-    unsigned char bytes[SHARED_BYTES];
-    cl_event user = user_event(rig->context), done = NULL;
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
-    rig_pattern(bytes, sizeof(bytes), 2);
-    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-    CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &user, &done), CL_SUCCESS);
-    shared_close(&shared);
-    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(clWaitForEvents(1, &done), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(done), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    queue_wait(rig->queue);
-    /* The next objects take care of what was left. */
-    struct shared next;
-    if (shared_open(rig, KIND_2D, 1, &next))
-        shared_close(&next);
     nothing_left(rig);
 }
 
@@ -378,29 +186,42 @@ static bool two_devices(void)
     return false;
 }
 
-/* Of two OpenCL devices one is the Vulkan device below Direct3D. */
-static void with_two(const char *cases)
+/* Of two OpenCL devices one is the Vulkan device below Direct3D. An imitated driver says so otherwise. */
+static void with_two(const char *cases, const char *driver)
 {
     if (getenv("CLD3D_TEST_UUID_OF"))
         return;
     test_setenv("POCL_DEVICES", "basic pthread");
     test_setenv("OPENCL_LAYERS", direct_layers);
+    test_setenv("CLD3D_TEST_IMITATES", driver);
     for (int i = 0; i < 2; i++)
         CHECK_INT(run_again(cases, "CLD3D_TEST_UUID_OF", i ? "1" : "0"), 2);
+    test_setenv("CLD3D_TEST_IMITATES", NULL);
     test_setenv("POCL_DEVICES", NULL);
 }
 
 static void preferred(void)
 {
-    with_two("two devices: preferred");
+    with_two("two devices: preferred", NULL);
+}
+
+/* By CL_DEVICE_PCI_BUS_INFO_KHR, and by CL_DEVICE_TOPOLOGY_AMD. */
+static void preferred_by_address(void)
+{
+    with_two("two devices: preferred", "neo");
+    with_two("two devices: preferred", "rocm");
 }
 
 static void mixed_contexts(void)
 {
-    with_two("two devices: contexts");
+    with_two("two devices: contexts", NULL);
+    const char *way = exports() ? "export" : "mapped";
+    test_setenv("FAKE_D3D_VULKAN", "record"); /* no rows are made either */
+    with_two("two devices: contexts", NULL);
+    test_setenv("FAKE_D3D_VULKAN", way);
 }
 
-SHARING_CASE(preferred_by_uuid, RIG_NO_CONTEXT)
+SHARING_CASE(preferred_device, RIG_NO_CONTEXT)
 {
     cl_device_id all[2] = {NULL, NULL}, found[2] = {NULL, NULL};
     cl_uint count = 0;
@@ -444,6 +265,7 @@ SHARING_CASE(context_of_two, RIG_NO_CONTEXT)
         own.queue = make_queue(&own, own.context, 0);
         if (shared_open(&own, KIND_2D, 1, &shared)) {
             CHECK(!writes_through(&own, &shared, 2) || !exports());
+            CHECK_INT(fake_d3d_vulkan_rows(), 0);
             CHECK(round_trip(&own, &shared, 2, 3));
             shared_close(&shared);
         }
@@ -497,22 +319,16 @@ SHARING_CASE(parts, 0)
 
 static const struct tap_test tests[] = {
     SHARING_TESTS("direct: objects are the resources' own memory", direct),
-    SHARING_TESTS("direct: OpenCL waits for what Direct3D has queued", waits_for_direct3d),
-    SHARING_TESTS("direct: an object shows nothing of it", seen),
-    SHARING_TESTS("direct: levels and slices", levels_and_slices),
-    SHARING_TESTS("direct: images are passed to OpenCL and back", images_are_passed),
     SHARING_TESTS("direct: images that Vulkan does not pass", pass_fails),
-    SHARING_TESTS("direct: a texture that two contexts have", in_two_contexts),
     SHARING_TESTS("direct: a resource that has moved when its object goes", dropped_when_moved),
     SHARING_TESTS("direct: what is refused goes through the host", refusals_fall_back),
     SHARING_TESTS("direct: devices that can't import", other_devices),
-    SHARING_TESTS("direct: resources that the CPU maps", other_usages),
     SHARING_TESTS("direct: the buffer of a swap chain goes through the host", back_buffer),
-    SHARING_TESTS("direct: commands use an object for longer", used_for_longer),
     SHARING_TESTS("direct: parts of a buffer", parts),
     {"direct: the preferred device by its UUID", preferred},
+    {"direct: the preferred device by its PCI address", preferred_by_address},
     {"direct: a context of two devices", mixed_contexts},
-    SHARING_TESTS("two devices: preferred", preferred_by_uuid),
+    SHARING_TESTS("two devices: preferred", preferred_device),
     SHARING_TESTS("two devices: contexts", context_of_two),
 };
 

@@ -246,7 +246,7 @@ SHARING_CASE(parts_of_devices, 0)
 static void parts_in_another_process(void)
 {
     enum { TRIES = 5 };
-    struct child_lines lines = {0, 0, 0};
+    struct child_lines lines = {0};
     if (getenv("CLD3D_TEST_PARTS")) {
         SKIP("runs the cases below");
         return;

@@ -25,6 +25,14 @@ static VkImageCreateInfo frame(void)
     return vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, WIDTH, HEIGHT);
 }
 
+/* Not the memory of an image that can only be copied. */
+static bool is_shared(VkImage image)
+{
+    struct vulkan_image found;
+    return side.find_image(HANDLE_NUMBER(image), &found, NULL) &&
+           (found.memory.memory || found.memory.exportable || found.memory.mapped);
+}
+
 /* ---- which images ---- */
 
 static void which(void)
@@ -44,7 +52,7 @@ static void which(void)
             continue;
         if (i > 0) {
             CHECK_INT(image.offset, 4096); /* nobody has asked for memory of its own */
-            CHECK_REFUSED(side.find_image(HANDLE_NUMBER(image.image), &found, side_why));
+            CHECK_INT(is_shared(image.image), 0);
         } else if (side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why))) {
             CHECK_INT(found.tiling, VK_IMAGE_TILING_OPTIMAL);
             CHECK_INT(found.memory.offset, 0);
@@ -81,13 +89,12 @@ static void not_dedicated(void)
 {
     struct vulkan_rig rig;
     struct vulkan_thing image;
-    struct vulkan_image found;
     if (!open_export(&rig))
         return;
     const VkImageCreateInfo info = frame();
     rig.never_dedicates = true;
     if (vulkan_make_image(&rig, &info, 4096, &image)) {
-        CHECK_REFUSED(side.find_image(HANDLE_NUMBER(image.image), &found, side_why));
+        CHECK_INT(is_shared(image.image), 0);
         vulkan_drop(&rig, &image);
     }
     vulkan_close(&rig);
@@ -160,7 +167,7 @@ static void another_device(void)
     if (vulkan_make_image(&rig, &info, 0, &image) &&
         side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why)) &&
         import_found(&other, &info, &found, &imported)) {
-        const struct vulkan_move pass = {HANDLE_NUMBER(image.image), VK_IMAGE_LAYOUT_GENERAL, 0};
+        const struct vulkan_move pass = MOVE(HANDLE_NUMBER(image.image), VK_IMAGE_LAYOUT_GENERAL, 0);
         for (unsigned turn = 0; turn < 20; turn++) {
             side_fill(sent, sizeof(sent), turn);
             vulkan_put(&rig, image.image, &all, sent, turn ? 0 : VULKAN_DISCARD);
@@ -214,161 +221,6 @@ static void buffers(void)
     vulkan_close(&rig);
 }
 
-/* ---- copies beside what can't be imported ---- */
-
-/* A subresource of an image, and its copy as the other device has it. */
-struct beside {
-    struct vulkan_part part;
-    VkFormat format;
-    uint64_t name;
-    struct vulkan_thing imported;
-    unsigned char sent[WIDTH * HEIGHT * 8], got[WIDTH * HEIGHT * 8];
-};
-
-static bool open_beside(struct vulkan_rig *other, VkImage image, struct beside *b)
-{
-    const struct vulkan_part *part = &b->part;
-    const VkImageCreateInfo info = vulkan_image_info(b->format, part->width, part->height);
-    struct vulkan_image made;
-    if (!side_done(
-            side.make_copy(HANDLE_NUMBER(image), part->aspect, part->level, part->layer, &b->name, &made, side_why)))
-        return false;
-    CHECK_INT(made.format, b->format);
-    CHECK(made.width == part->width && made.height == part->height && made.levels == 1 && made.layers == 1);
-    CHECK_INT(made.memory.offset, 0);
-    CHECK_INT(made.memory.dedicated, 1);
-    return import_found(other, &info, &made, &b->imported);
-}
-
-/* All in one list: over, to the other device, changed there, and back. `rest` is a subresource that nobody moves. */
-static void both_ways(struct vulkan_rig *rig, struct vulkan_rig *other, const VkImageCreateInfo *info,
-                      struct beside *list, unsigned count, struct beside *rest)
-{
-    struct vulkan_thing image;
-    struct vulkan_part whole[4];
-    struct vulkan_move moves[4];
-    if (!vulkan_make_image(rig, info, 0, &image))
-        return;
-    side_fill(rest->sent, sizeof(rest->sent), 99);
-    vulkan_put(rig, image.image, &rest->part, rest->sent, VULKAN_DISCARD);
-    for (unsigned i = 0; i < count; i++) {
-        side_fill(list[i].sent, sizeof(list[i].sent), i);
-        vulkan_put(rig, image.image, &list[i].part, list[i].sent, 0);
-        if (!open_beside(other, image.image, &list[i]))
-            return;
-        moves[i] = (struct vulkan_move){list[i].name, VK_IMAGE_LAYOUT_GENERAL, VULKAN_ANY_FAMILY};
-        whole[i] = list[i].part;
-        whole[i].aspect = VK_IMAGE_ASPECT_COLOR_BIT;
-        whole[i].level = whole[i].layer = 0;
-    }
-    side_done(side.move(moves, count, 0, side_why));
-    for (unsigned i = 0; i < count; i++) {
-        vulkan_get(other, list[i].imported.image, &whole[i], list[i].got, VULKAN_FROM_OUTSIDE);
-        CHECK_MEM(list[i].got, list[i].sent, vulkan_part_size(&whole[i]));
-        side_fill(list[i].sent, sizeof(list[i].sent), i + 50);
-        vulkan_put(other, list[i].imported.image, &whole[i], list[i].sent, VULKAN_TO_OUTSIDE);
-    }
-    side_done(side.move(moves, count, 1, side_why));
-    for (unsigned i = 0; i < count; i++) {
-        vulkan_get(rig, image.image, &list[i].part, list[i].got, 0);
-        CHECK_MEM(list[i].got, list[i].sent, vulkan_part_size(&whole[i]));
-        CHECK_INT(side.drop_copy(list[i].name), 1);
-        CHECK_INT(side.drop_copy(list[i].name), 0);
-        vulkan_drop(other, &list[i].imported);
-    }
-    vulkan_get(rig, image.image, &rest->part, rest->got, 0);
-    CHECK_MEM(rest->got, rest->sent, vulkan_part_size(&rest->part));
-    vulkan_drop(rig, &image);
-}
-
-static void copies_of_levels(void)
-{
-    static struct beside list[2], rest;
-    struct vulkan_rig rig, other;
-    if (!open_two(&rig, &other))
-        return;
-    VkImageCreateInfo info = frame();
-    info.mipLevels = 3;
-    info.usage |= VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
-    info.arrayLayers = 2;
-    list[0].part = (struct vulkan_part){VK_IMAGE_ASPECT_COLOR_BIT, 2, 1, WIDTH / 4, HEIGHT / 4, 1, 4};
-    list[1].part = (struct vulkan_part){VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, WIDTH, HEIGHT, 1, 4};
-    rest.part = (struct vulkan_part){VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, WIDTH / 2, HEIGHT / 2, 1, 4};
-    list[0].format = list[1].format = info.format;
-    both_ways(&rig, &other, &info, list, 2, &rest);
-    close_two(&rig, &other);
-}
-
-static void copies_of_planes(void)
-{
-    static struct beside planes[2], rest;
-    static const struct {
-        VkFormat video, planes[2];
-        uint32_t bytes;
-    } kinds[] = {
-        {VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, {VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM}, 1},
-        {VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16, {VK_FORMAT_R16_UNORM, VK_FORMAT_R16G16_UNORM}, 2}};
-    struct vulkan_rig rig, other;
-    unsigned tried = 0;
-    if (!open_two(&rig, &other))
-        return;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        const VkImageCreateInfo info = vulkan_image_info(kinds[i].video, 2 * WIDTH, 2 * HEIGHT);
-        if (!vulkan_has_format(&rig, kinds[i].video, VK_IMAGE_TILING_OPTIMAL))
-            continue;
-        for (unsigned moved = 0; moved < 2; moved++) { /* one plane moves, the other stays as it is */
-            for (unsigned k = 0; k < 2; k++)
-                planes[k] = (struct beside){.part = {k ? VK_IMAGE_ASPECT_PLANE_1_BIT : VK_IMAGE_ASPECT_PLANE_0_BIT, 0,
-                                                     0, 2 * WIDTH >> k, 2 * HEIGHT >> k, 1, kinds[i].bytes << k},
-                                            .format = kinds[i].planes[k]};
-            rest = planes[!moved];
-            both_ways(&rig, &other, &info, &planes[moved], 1, &rest);
-            tried++;
-        }
-    }
-    close_two(&rig, &other);
-    if (!tried)
-        SKIP("the driver has no images with planes");
-}
-
-static void copies_refused(void)
-{
-    struct vulkan_rig rig;
-    struct vulkan_thing image;
-    struct vulkan_image made;
-    uint64_t copy = 0;
-    if (!open_export(&rig))
-        return;
-    const VkImageCreateInfo info = frame();
-    if (vulkan_make_image(&rig, &info, 0, &image)) {
-        const uint64_t handle = HANDLE_NUMBER(image.image);
-        CHECK_REFUSED(side.make_copy(handle, VK_IMAGE_ASPECT_PLANE_0_BIT, 0, 0, &copy, &made, side_why));
-        CHECK_REFUSED(side.make_copy(handle, VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, &copy, &made, side_why));
-        CHECK_REFUSED(side.make_copy(handle, VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, &copy, &made, side_why));
-        CHECK_REFUSED(side.make_copy(handle + 8, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &copy, &made, side_why));
-        CHECK_REFUSED(side.make_copy(0, UINT64_MAX, UINT64_MAX, UINT64_MAX, &copy, &made, side_why));
-        side_done(side.make_copy(handle, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &copy, &made, side_why));
-        const struct vulkan_move bad[] = {{copy, VK_IMAGE_LAYOUT_UNDEFINED, 0},
-                                          {copy, VK_IMAGE_LAYOUT_GENERAL, 77},
-                                          {copy + 1000, VK_IMAGE_LAYOUT_GENERAL, 0},
-                                          {0, VK_IMAGE_LAYOUT_GENERAL, 0}};
-        for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-            CHECK_REFUSED(side.move(&bad[i], 1, i % 2, side_why));
-        CHECK_INT(side.move(NULL, 0, 0, side_why), 1);
-        CHECK_INT(side.drop_copy(0), 0);
-        CHECK_INT(side.drop_copy(UINT64_MAX), 0);
-        const struct vulkan_move gone = {copy, VK_IMAGE_LAYOUT_GENERAL, 0};
-        side_done(side.move(&gone, 1, 0, side_why));
-        vulkan_drop(&rig, &image);
-        CHECK_REFUSED(side.move(&gone, 1, 1, side_why));
-        if (vulkan_make_image(&rig, &info, 0, &image)) /* perhaps with the same handle */
-            CHECK_REFUSED(side.move(&gone, 1, 1, side_why));
-        vulkan_drop(&rig, &image);
-        CHECK_INT(side.drop_copy(copy), 1);
-    }
-    vulkan_close(&rig);
-}
-
 /* ---- images that are passed ---- */
 
 static void passes_refused(void)
@@ -382,13 +234,14 @@ static void passes_refused(void)
     if (vulkan_make_image(&rig, &info, 0, &image) && vulkan_make_image(&rig, &info, 0, &second) &&
         vulkan_make_image(&other, &info, 0, &of_other)) {
         const uint64_t handle = HANDLE_NUMBER(image.image), general = VK_IMAGE_LAYOUT_GENERAL;
-        const struct vulkan_move good[] = {{handle, general, 0}, {HANDLE_NUMBER(second.image), general, 0}};
-        const struct vulkan_move bad[][2] = {{good[0], {0, general, 0}},
-                                             {good[0], {UINT64_MAX, general, 0}},
-                                             {good[0], {HANDLE_NUMBER(of_other.image), general, 0}},
-                                             {good[0], {HANDLE_NUMBER(second.image), general, 1}},
-                                             {good[0], {HANDLE_NUMBER(second.image), VK_IMAGE_LAYOUT_UNDEFINED, 0}},
-                                             {{handle, general, 77}, {HANDLE_NUMBER(second.image), general, 77}}};
+        const struct vulkan_move good[] = {MOVE(handle, general, 0), MOVE(HANDLE_NUMBER(second.image), general, 0)};
+        const struct vulkan_move bad[][2] = {
+            {good[0], MOVE(0, general, 0)},
+            {good[0], MOVE(UINT64_MAX, general, 0)},
+            {good[0], MOVE(HANDLE_NUMBER(of_other.image), general, 0)},
+            {good[0], MOVE(HANDLE_NUMBER(second.image), general, 1)},
+            {good[0], MOVE(HANDLE_NUMBER(second.image), VK_IMAGE_LAYOUT_UNDEFINED, 0)},
+            {MOVE(handle, general, 77), MOVE(HANDLE_NUMBER(second.image), general, 77)}};
         for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
             CHECK_REFUSED(side.pass(bad[i], 2, i % 2, side_why));
         CHECK_INT(side.pass(NULL, 0, 0, side_why), 1);
@@ -419,22 +272,14 @@ static void keep_passing(void *data)
         mover->moved += (unsigned)side.pass(&mover->move, 1, i % 2, NULL);
 }
 
-static void keep_copying(void *data)
-{
-    struct mover *mover = data;
-    for (unsigned i = 0; i < MOVES; i++)
-        mover->moved += (unsigned)side.move(&mover->move, 1, i % 2, NULL);
-}
-
 /* The program draws in other images meanwhile: its own thread does not know that its queue has other users. */
 static void beside_submissions(void)
 {
     static unsigned char bytes[WIDTH * HEIGHT * 4];
     struct vulkan_rig rig;
     struct vulkan_thing images[3];
-    struct vulkan_image made;
-    struct mover movers[2] = {{{0, VK_IMAGE_LAYOUT_GENERAL, 0}, 0}, {{0, VK_IMAGE_LAYOUT_GENERAL, 0}, 0}};
-    struct test_job jobs[2] = {{keep_passing, &movers[0]}, {keep_copying, &movers[1]}};
+    struct mover movers[2] = {{MOVE(0, VK_IMAGE_LAYOUT_GENERAL, 0), 0}, {MOVE(0, VK_IMAGE_LAYOUT_GENERAL, 0), 0}};
+    struct test_job jobs[2] = {{keep_passing, &movers[0]}, {keep_passing, &movers[1]}};
     test_thread threads[2];
     if (!open_export(&rig))
         return;
@@ -442,9 +287,8 @@ static void beside_submissions(void)
     for (unsigned i = 0; i < 3; i++)
         if (vulkan_make_image(&rig, &info, 0, &images[i]))
             vulkan_put(&rig, images[i].image, &all, bytes, VULKAN_DISCARD);
-    movers[0].move.copy = HANDLE_NUMBER(images[0].image);
-    side_done(side.make_copy(HANDLE_NUMBER(images[1].image), VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &movers[1].move.copy,
-                             &made, side_why));
+    for (unsigned i = 0; i < 2; i++)
+        movers[i].move.name = HANDLE_NUMBER(images[i].image);
     for (unsigned i = 0; i < 2; i++)
         CHECK(test_thread_start(&threads[i], &jobs[i]));
     for (unsigned i = 0; i < 200; i++)
@@ -453,7 +297,6 @@ static void beside_submissions(void)
         test_thread_join(threads[i]);
         CHECK_INT(movers[i].moved, MOVES);
     }
-    CHECK_INT(side.drop_copy(movers[1].move.copy), 1);
     for (unsigned i = 0; i < 3; i++)
         vulkan_drop(&rig, &images[i]);
     vulkan_close(&rig);
@@ -507,11 +350,8 @@ static const struct tap_test tests[] = {
     {"images without dedicated memory", not_dedicated},
     {"images are passed to another device and back", another_device},
     {"buffers by their addresses", buffers},
-    {"copies of levels and layers", copies_of_levels},
-    {"copies of planes", copies_of_planes},
-    {"copies that are refused", copies_refused},
     {"images that are not passed", passes_refused},
-    {"images are passed and copied beside the program's submissions", beside_submissions},
+    {"images are passed beside the program's submissions", beside_submissions},
     {"10,000 exports leave no file descriptor; none is left", files},
 };
 

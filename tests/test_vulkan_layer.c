@@ -329,7 +329,8 @@ static void gone(void)
         CHECK_REFUSED(side.find_image(handle * 0x5555555555555555u, &found, side_why));
     VkImage unbound = VK_NULL_HANDLE;
     CHECK_INT(rig.CreateImage(rig.device, &info, NULL, &unbound), VK_SUCCESS);
-    CHECK_REFUSED(side.find_image(HANDLE_NUMBER(unbound), &found, side_why));
+    CHECK_INT(side.find_image(HANDLE_NUMBER(unbound), &found, side_why), 1);
+    CHECK(!found.memory.memory && !found.memory.exportable && !found.memory.mapped);
     rig.DestroyImage(rig.device, unbound, NULL);
     vulkan_close(&rig);
 }

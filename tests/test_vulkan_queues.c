@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOVE(number, of_layout, of_family)                             \
+    {                                                                  \
+        .name = (number), .layout = (of_layout), .family = (of_family) \
+    }
+
 enum { QUEUES = 2, IMAGES = 2, PATIENCE = 5000, SHORT = 100 }; /* milliseconds */
 
 /* What handles point to begins with the loader's table, of which the address alone counts. The layer submits to the first queue. */
@@ -225,7 +230,7 @@ static void same_queue(void)
 /* Passes the first image, named as often as the list has places; back again without a wait. */
 static void pass_list(uint64_t count, bool back)
 {
-    const struct vulkan_move moves[] = {{1, VK_IMAGE_LAYOUT_GENERAL, 0}, {1, VK_IMAGE_LAYOUT_GENERAL, 0}};
+    const struct vulkan_move moves[] = {MOVE(1, VK_IMAGE_LAYOUT_GENERAL, 0), MOVE(1, VK_IMAGE_LAYOUT_GENERAL, 0)};
     char why[VULKAN_WHY];
     if (!CHECK_INT(vulkan_pass(moves, count, back, why), 1))
         printf("# %s\n", why);
@@ -292,7 +297,7 @@ static void destroyed_during(void)
 static void wait_fails(void)
 {
     static const VkResult failures[] = {VK_ERROR_DEVICE_LOST, VK_ERROR_OUT_OF_HOST_MEMORY};
-    const struct vulkan_move move = {1, VK_IMAGE_LAYOUT_GENERAL, 0};
+    const struct vulkan_move move = MOVE(1, VK_IMAGE_LAYOUT_GENERAL, 0);
     char why[VULKAN_WHY] = "", expected[32];
     for (size_t i = 0; i < 2; i++) {
         snprintf(expected, sizeof(expected), "VkResult %d", failures[i]);

@@ -10,6 +10,11 @@
 #include <dirent.h>
 #include <dlfcn.h>
 
+#define MOVE(number, of_layout, of_family)                             \
+    {                                                                  \
+        .name = (number), .layout = (of_layout), .family = (of_family) \
+    }
+
 static struct vulkan_side side;
 static char side_why[VULKAN_WHY];
 
@@ -51,6 +56,15 @@ static inline bool side_open(void)
         CHECK_INT((call), 0);       \
         CHECK(side_why[0] != '\0'); \
     } while (0)
+
+/* An image that is known, to be copied, and not shared. */
+static inline void check_only_recorded(uint64_t image)
+{
+    struct vulkan_image found = {.memory = {.memory = 1}};
+    CHECK_INT(side.find_image(image, &found, side_why), 1);
+    CHECK_INT(found.memory.memory, 0);
+    CHECK(!found.memory.exportable && !found.memory.mapped);
+}
 
 /* Done; says why not if it is not. */
 static inline bool side_done(uint64_t result)

@@ -59,29 +59,45 @@ static uint64_t give_back(uint64_t memory)
     return CALL(give_back, memory);
 }
 
-static uint64_t make_copy(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *copy,
-                          struct vulkan_image *made, char *why)
-{
-    return CALL(make_copy, image, aspect, level, layer, AT(copy), AT(made), AT(why));
-}
-
-static uint64_t move(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
-{
-    return CALL(move, AT(moves), count, back, AT(why));
-}
-
-static uint64_t drop_copy(uint64_t copy)
-{
-    return CALL(drop_copy, copy);
-}
-
 static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
 {
     return CALL(pass, AT(moves), count, back, AT(why));
 }
 
-static const struct vulkan_side client_side = {find_image, find_place, find_buffer, export_memory, close_file, hold,
-                                               give_back,  make_copy,  move,        drop_copy,     pass};
+static uint64_t make_rows(uint64_t image, struct vulkan_rows *rows, char *why)
+{
+    return CALL(make_rows, image, AT(rows), AT(why));
+}
+
+static uint64_t drop_rows(uint64_t rows)
+{
+    return CALL(drop_rows, rows);
+}
+
+static uint64_t fit_rows(uint64_t rows, uint64_t image)
+{
+    return CALL(fit_rows, rows, image);
+}
+
+static uint64_t move_rows(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
+{
+    return CALL(move_rows, AT(moves), count, back, AT(why));
+}
+
+static uint64_t fill_rows(uint64_t rows, uint64_t word, char *why)
+{
+    return CALL(fill_rows, rows, word, AT(why));
+}
+
+static uint64_t find_in_rows(uint64_t rows, uint64_t word, char *why)
+{
+    return CALL(find_in_rows, rows, word, AT(why));
+}
+
+static const struct vulkan_side client_side = {
+    find_image, find_place, find_buffer, export_memory, close_file, hold,      give_back,
+    pass,       make_rows,  drop_rows,   fit_rows,      move_rows,  fill_rows, find_in_rows,
+};
 
 /* The layer may become active later, with the program's first Vulkan instance. */
 const struct vulkan_side *vulkan_access(char *why)

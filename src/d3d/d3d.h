@@ -6,6 +6,7 @@
 #ifndef CLD3D_D3D_D3D_H
 #define CLD3D_D3D_D3D_H
 
+#include "gpu.h"
 #include "os/os.h"
 
 #include <CL/cl.h>
@@ -48,9 +49,9 @@ struct d3d_adapter {
     char description[256]; /* UTF-8 */
     uint32_t vendor, device;
     uint8_t luid[8];
-    /* of the Vulkan device below, from match_identify or DXVK's Direct3D 9; zeros if unknown. Another Direct3D 9 gives
-     * a GUID that is not a device's UUID, so only equality means something */
-    uint8_t uuid[16];
+    /* of the Vulkan device below, from match_identify, or its UUID from DXVK's Direct3D 9. Another Direct3D 9 gives a GUID
+     * that is not a device's UUID, so only equality means something */
+    struct gpu gpu;
     bool software; /* llvmpipe, WARP, the reference rasteriser */
 };
 

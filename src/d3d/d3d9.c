@@ -55,8 +55,8 @@ static IDirect3DDevice9 *device_of_dxva(void *object)
  * implementations report a GUID that is not the UUID of any OpenCL device, so it counts only if it equals one. */
 static void take_uuid(struct d3d_adapter *adapter, const GUID *identifier)
 {
-    _Static_assert(sizeof(adapter->uuid) == sizeof(*identifier), "a GUID has the size of a UUID");
-    memcpy(adapter->uuid, identifier, sizeof(adapter->uuid));
+    _Static_assert(sizeof(adapter->gpu.uuid) == sizeof(*identifier), "a GUID has the size of a UUID");
+    memcpy(adapter->gpu.uuid, identifier, sizeof(adapter->gpu.uuid));
 }
 
 static bool identify(IDirect3DDevice9 *device, struct d3d_adapter *adapter)

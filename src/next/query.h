@@ -2,6 +2,7 @@
 #ifndef CLD3D_NEXT_QUERY_H
 #define CLD3D_NEXT_QUERY_H
 
+#include "gpu.h"
 #include "next/next.h"
 
 #include <stdbool.h>
@@ -30,6 +31,9 @@ struct device_list {
 };
 cl_int devices_of_context(const cl_icd_dispatch *table, cl_context context, struct device_list *devices);
 cl_int devices_of_platform(const cl_icd_dispatch *table, cl_platform_id platform, struct device_list *devices);
+
+/* What the driver reports of the device's place and UUID; what it does not know is left out. */
+struct gpu gpu_of_device(const cl_icd_dispatch *table, cl_device_id device);
 
 /* Whether a driver's error code means that it could not answer, whatever was asked. */
 static inline bool driver_short(cl_int status)

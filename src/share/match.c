@@ -1,7 +1,7 @@
 /* Which OpenCL devices are the hardware of a Direct3D adapter.
  *
- * An equal UUID identifies the device if both sides report one: the Vulkan layer (or DXVK's Direct3D 9) for the Vulkan
- * device below Direct3D, and the OpenCL device. A LUID decides if both sides report one. UUIDs that differ prove
+ * An equal UUID or PCI address identifies the device if both sides report one: the Vulkan layer (or DXVK's Direct3D 9) for
+ * the Vulkan device below Direct3D, and the OpenCL device. A LUID decides if both sides report one. UUIDs that differ prove
  * nothing, because another vendor's OpenCL may report another UUID for the same hardware. Otherwise (under Wine, for
  * Direct3D 10 and 11) the name decides, then the vendor, with the PCI device ID if OpenCL reports it. DXVK presents
  * some cards with another vendor ID, so an equal name is enough. A program that takes the preferred devices may stop at
@@ -21,7 +21,7 @@
 
 /* MATCH_OWN is the match of a platform, never that of a single device: if it is the best one, no device of another
  * platform is kept. */
-enum match { MATCH_NONE, MATCH_VENDOR, MATCH_PART, MATCH_PCI, MATCH_NAME, MATCH_LUID, MATCH_UUID, MATCH_OWN };
+enum match { MATCH_NONE, MATCH_VENDOR, MATCH_PART, MATCH_PCI, MATCH_NAME, MATCH_LUID, MATCH_GPU, MATCH_OWN };
 
 /* The reasons, in the order of MATCH_..., for display. */
 static const char *const reasons[] = {
@@ -31,7 +31,7 @@ static const char *const reasons[] = {
     "the vendor and the PCI device ID are the same",
     "the name is the same",
     "the LUID is the same",
-    "the UUID of its Vulkan device is the same",
+    "its Vulkan device has the same UUID or PCI address",
     "a driver with sharing of its own has the adapter's device",
 };
 static const char no_cpu[] = "no OpenCL device is the adapter's hardware or a CPU: all devices are equally suitable";
@@ -65,17 +65,8 @@ void match_identify(const struct d3d_api *api, void *device, struct d3d_adapter 
     const struct vulkan_side *side = vulkan_access(why);
     void *probe = side ? api->native->make_probe(device, &handle) : NULL;
     if (probe && side->find_image(handle, &image, why))
-        memcpy(adapter->uuid, image.memory.device_uuid, sizeof(adapter->uuid));
+        adapter->gpu = image.memory.gpu;
     api->ops->release(probe);
-}
-
-static bool same_uuid(cl_device_id device, const struct d3d_adapter *adapter)
-{
-    static const uint8_t none[sizeof(adapter->uuid)];
-    uint8_t uuid[sizeof(none)];
-    return memcmp(adapter->uuid, none, sizeof(none)) != 0 &&
-           below()->clGetDeviceInfo(device, CL_DEVICE_UUID_KHR, sizeof(uuid), uuid, NULL) == CL_SUCCESS &&
-           memcmp(adapter->uuid, uuid, sizeof(uuid)) == 0;
 }
 
 static bool is_cpu(cl_device_id device)
@@ -152,8 +143,9 @@ static enum match match(cl_device_id device, const struct d3d_adapter *adapter)
 {
     uint8_t luid[8];
     cl_uint vendor = 0;
-    if (same_uuid(device, adapter))
-        return MATCH_UUID;
+    const struct gpu gpu = gpu_of_device(below(), device);
+    if (gpu_same(&gpu, &adapter->gpu))
+        return MATCH_GPU;
     if (has_luid(adapter) && get_luid(device, luid))
         return memcmp(luid, adapter->luid, sizeof(luid)) == 0 ? MATCH_LUID : MATCH_NONE;
     if (adapter->software || is_cpu(device))

@@ -169,8 +169,11 @@ static bool image_number(const struct object_record *object, cl_image_info name,
 static cl_int query_image(const struct object_record *object, cl_image_info name, size_t capacity, void *to,
                           size_t *size_ret)
 {
+    static const cl_mem no_buffer = NULL;
     const struct surface_desc *desc = &object->transfer->surface.desc;
     size_t number;
+    if (name == CL_IMAGE_BUFFER) /* a transport may have created the image from one of its own */
+        return answer("clGetImageInfo", &no_buffer, sizeof(no_buffer), capacity, to, size_ret);
     if (name == CL_IMAGE_FORMAT)
         return answer("clGetImageInfo", &desc->format->cl, sizeof(desc->format->cl), capacity, to, size_ret);
     if (image_number(object, name, &number))

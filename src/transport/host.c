@@ -37,20 +37,6 @@ static void close_state(void *state)
 
 /* ---- creation ---- */
 
-/* The ordinary object of the OpenCL below that programs will use. */
-static cl_mem create_memory(const struct transfer_request *request, cl_int *status)
-{
-    const struct surface_desc *desc = &request->surface.desc;
-    if (desc->kind == SURFACE_BUFFER)
-        return below()->clCreateBuffer(request->context, request->flags, desc->width, NULL, status);
-    const cl_image_desc image = surface_image(desc, 0, 0);
-    cl_mem memory = below()->clCreateImage(request->context, request->flags, &desc->format->cl, &image, NULL, status);
-    /* A format that the device does not have maps to no supported format: the extension has one code for that. */
-    if (!memory && (*status == CL_IMAGE_FORMAT_NOT_SUPPORTED || *status == CL_INVALID_OPERATION))
-        *status = CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
-    return memory;
-}
-
 /* The context, retained, if its driver supports only tightly packed rows. */
 static struct context_record *needs_dense_rows(cl_context handle)
 {
@@ -72,7 +58,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
         return status;
     }
     staged->base = (struct transfer){.transport = &host_transport, .surface = request->surface, .left_out = true};
-    staged->base.memory = create_memory(request, &status);
+    staged->base.memory = surface_memory(request->context, request->flags, desc, &status);
     if (!staged->base.memory) {
         free(staged);
         snprintf(why, TRANSPORT_WHY, "the OpenCL below cannot create an object of %ux%ux%u texels, format %s",

@@ -3,6 +3,7 @@
 
 const struct transport *const transport_list[] = {
     &vulkan_transport,
+    &rows_transport,
     &in_place_transport,
     &host_transport,
 };

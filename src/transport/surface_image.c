@@ -33,3 +33,15 @@ cl_int surface_storage(cl_context context, const struct surface_desc *desc, enum
         return CL_SUCCESS;
     return image_storage_of(context, &desc->format->cl, surface_image(desc, 0, 0).image_type, storage, converter);
 }
+
+cl_mem surface_memory(cl_context context, cl_mem_flags flags, const struct surface_desc *desc, cl_int *status)
+{
+    if (desc->kind == SURFACE_BUFFER)
+        return below()->clCreateBuffer(context, flags, desc->width, NULL, status);
+    const cl_image_desc image = surface_image(desc, 0, 0);
+    cl_mem memory = below()->clCreateImage(context, flags, &desc->format->cl, &image, NULL, status);
+    /* A format that the device does not have maps to no supported format: the extension has one code for that. */
+    if (!memory && (*status == CL_IMAGE_FORMAT_NOT_SUPPORTED || *status == CL_INVALID_OPERATION))
+        *status = CL_INVALID_IMAGE_FORMAT_DESCRIPTOR;
+    return memory;
+}

@@ -13,5 +13,7 @@ bool surface_rows_fit(const struct surface_desc *desc, size_t row_bytes, uint64_
 /* How a context stores the surface's texels, as returned by image_storage_of; a buffer has no format. */
 cl_int surface_storage(cl_context context, const struct surface_desc *desc, enum image_storage *storage,
                        const struct converter **converter);
+/* The ordinary object of the OpenCL below that programs use if nothing lies in shared memory. NULL: `*status`. */
+cl_mem surface_memory(cl_context context, cl_mem_flags flags, const struct surface_desc *desc, cl_int *status);
 
 #endif

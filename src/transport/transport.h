@@ -117,7 +117,7 @@ struct transport {
     void (*undo)(const struct handover *handover);
 };
 
-extern const struct transport vulkan_transport, in_place_transport, host_transport;
+extern const struct transport vulkan_transport, rows_transport, in_place_transport, host_transport;
 
 /* All transports, in the order in which they are tried for a surface (list.c). The last one can share any. */
 extern const struct transport *const transport_list[];

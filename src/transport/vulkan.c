@@ -1,10 +1,8 @@
 /* The transport without a copy: OpenCL works in the Direct3D resource itself, where Direct3D runs on Vulkan (DXVK) and
  * libcld3d.so is one of Vulkan's layers. The memory of the image or buffer is imported into the OpenCL device that is
  * the same GPU. If the Vulkan device and the OpenCL device are both the CPU, OpenCL's object is created over the mapped
- * memory instead. A plane, level or slice that cannot be imported gets a separate image, to and from which the Vulkan
- * side copies on the GPU. */
+ * memory instead. */
 #include "d3d/formats.h"
-#include "d3d/staging.h"
 #include "formats/image.h"
 #include "log.h"
 #include "settings.h"
@@ -35,32 +33,16 @@ static bool is_there(struct vulkan_object *o, char *why)
     return !o->moved;
 }
 
-/* Whether an object takes part in a pass of images to OpenCL or back, or in copies between images and their copies. Images
- * are passed because the GPU may keep parts of them outside their bytes, which the other API must find in the bytes. An
- * image that was not in its place may no longer exist, and another one may have its handle. */
-static bool takes_part(const struct vulkan_object *o, bool copies, bool back)
+/* Whether an object takes part in a pass of images to OpenCL or back. Images are passed because the GPU may keep parts of
+ * them outside their bytes, which the other API must find in the bytes. An image that was not in its place may no longer
+ * exist, and another one may have its handle. */
+static bool takes_part(const struct vulkan_object *o, bool back)
 {
-    if (o->moved || !o->imported || !o->at.native.image)
-        return false;
-    return copies ? o->gpu_copy != 0 : !o->gpu_copy && o->passed == back;
+    return !o->moved && o->imported && o->at.native.image && o->passed == back;
 }
 
-/* Another thread may store the other plane through the host, which reads and writes both planes (staged.c). So only one
- * thread at a time does either, behind everything that Direct3D has queued. */
-static bool copy_back(const struct surface *surface, const struct vulkan_side *side, const struct vulkan_move *moves,
-                      uint64_t count, char *why)
-{
-    const struct staging_ops *staging = surface->api->staging;
-    void *section = staging->enter ? staging->enter(surface->device) : NULL;
-    const bool done = surface->api->native->submit(surface) && side->move(moves, count, true, why);
-    if (staging->enter)
-        staging->leave(section);
-    return done;
-}
-
-/* Passes the images of one device, or copies those that have copies. Images that Vulkan does not pass back are tried
- * again later. */
-static bool move(const struct handover *handover, bool copies, bool back)
+/* Passes the images of one device. Images that Vulkan does not pass back are tried again later. */
+static bool pass(const struct handover *handover, bool back)
 {
     enum { AT_ONCE = 64 };
     struct vulkan_object *some[AT_ONCE];
@@ -70,22 +52,20 @@ static bool move(const struct handover *handover, bool copies, bool back)
     bool all = true;
     for (cl_uint i = 0; i < handover->count; i++) {
         struct vulkan_object *o = vulkan_object(handover->transfers[i]);
-        if (takes_part(o, copies, back)) {
+        if (takes_part(o, back)) {
             const struct native_place *place = &o->at.native;
             some[count] = o;
-            moves[count++] = (struct vulkan_move){copies ? o->gpu_copy : place->image, place->layout, place->family};
+            moves[count++] =
+                (struct vulkan_move){.name = place->image, .layout = place->layout, .family = place->family};
         }
         if (count == 0 || (count < AT_ONCE && i + 1 < handover->count))
             continue;
-        const struct vulkan_side *side = some[0]->side;
-        const bool done = !copies ? side->pass(moves, count, back, why)
-                          : back  ? copy_back(&some[0]->base.surface, side, moves, count, why)
-                                  : side->move(moves, count, false, why);
-        for (unsigned k = 0; k < count && !copies && done; k++)
+        const bool done = some[0]->side->pass(moves, count, back, why);
+        for (unsigned k = 0; k < count && done; k++)
             some[k]->passed = !back;
         if (!done)
-            log_write(LOG_ERROR, "Vulkan does not %s all images %s: %s", copies ? "copy" : "pass",
-                      back ? "back to Direct3D" : "to OpenCL", why);
+            log_write(LOG_ERROR, "Vulkan does not pass all images %s: %s", back ? "back to Direct3D" : "to OpenCL",
+                      why);
         all = done && all;
         count = 0;
     }
@@ -100,21 +80,19 @@ static void destroy(struct transfer *transfer)
     const struct handover alone = {transfer->surface.api, &transfer, 1};
     char why[VULKAN_WHY];
     if (o->passed && is_there(o, why))
-        move(&alone, false, true);
+        pass(&alone, true);
     if (o->whole)
         below()->clReleaseMemObject(o->whole);
     if (o->held)
         o->side->give_back(o->at.image.memory.memory);
-    if (o->gpu_copy)
-        o->side->drop_copy(o->gpu_copy);
     free(o);
 }
 
-/* Shares the surface's memory, by import or where it is mapped, or a copy on the GPU. */
+/* Shares the surface's memory, by import or where it is mapped. */
 static cl_int share(struct vulkan_object *o, const struct transfer_request *request, char *why)
 {
     /* a host that crashes gives no reason */
-    char by_import[VULKAN_WHY] = "", over_mapped[VULKAN_WHY] = "", by_copy[VULKAN_WHY] = "";
+    char by_import[VULKAN_WHY] = "", over_mapped[VULKAN_WHY] = "";
     if (!vulkan_locate(o->side, &o->base.surface, &o->at, why))
         return CL_INVALID_OPERATION;
     if (request->surface.desc.kind != SURFACE_BUFFER && !vulkan_fits(&request->surface.desc, &o->at, why))
@@ -122,11 +100,8 @@ static cl_int share(struct vulkan_object *o, const struct transfer_request *requ
     cl_int status = vulkan_import(o, request, by_import);
     if (status != CL_SUCCESS)
         status = vulkan_over_mapped(o, request, over_mapped);
-    if (status != CL_SUCCESS && o->at.native.image)
-        status = vulkan_import_copy(o, request, by_copy);
-    if (status != CL_SUCCESS || o->gpu_copy)
-        snprintf(why, TRANSPORT_WHY, "%.79s; %.78s%s%.78s", by_import, over_mapped, by_copy[0] ? "; copy: " : "",
-                 by_copy);
+    if (status != CL_SUCCESS)
+        snprintf(why, TRANSPORT_WHY, "%.120s; %.120s", by_import, over_mapped);
     return status;
 }
 
@@ -155,10 +130,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     status = share(o, request, why);
     /* An imported image keeps its memory alive itself; a buffer is a part of memory that Direct3D also uses otherwise. */
     o->base.lends = !o->imported ? LENDS_COUNTED : o->whole ? LENDS_UNCOUNTED : LENDS_NOTHING;
-    o->base.left_out = o->gpu_copy != 0; /* its bytes are not the resource's */
-    o->base.method = o->gpu_copy   ? "a copy on the GPU, imported"
-                     : o->imported ? "direct, imported"
-                                   : "direct, in mapped memory";
+    o->base.method = o->imported ? "direct, imported" : "direct, in mapped memory";
     if (status == CL_SUCCESS)
         *made = &o->base;
     else
@@ -168,8 +140,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
 
 /* ---- Direct3D's steps ---- */
 
-/* Calls `act` for each part of the list that has one device. */
-static bool for_devices(const struct handover *handover, bool (*act)(const struct handover *))
+bool vulkan_for_devices(const struct handover *handover, bool (*act)(const struct handover *))
 {
     bool all = true;
     for (cl_uint first = 0, end; first < handover->count; first = end) {
@@ -221,7 +192,7 @@ static bool take_back(const struct handover *handover)
         if (o->passed)
             is_there(o, why);
     }
-    return move(handover, false, true) && released;
+    return pass(handover, true) && released;
 }
 
 static void leave(struct transfer *transfer)
@@ -231,11 +202,11 @@ static void leave(struct transfer *transfer)
 
 static void undo(const struct handover *handover)
 {
-    for_devices(handover, take_back);
+    vulkan_for_devices(handover, take_back);
 }
 
 /* First takes back the objects that an earlier release has left with OpenCL. Then Direct3D carries out what it has
- * postponed. One wait covers everything in its queue: the wait for the images that are passed or copied, or otherwise
+ * postponed. One wait covers everything in its queue: the wait for the images that are passed, or otherwise
  * Direct3D's own. */
 static bool give(const struct handover *handover)
 {
@@ -249,12 +220,12 @@ static bool give(const struct handover *handover)
         waited_for = waited_for || (o->imported && o->at.native.image);
     }
     return done && (waited_for ? native->submit(first) : native->finish(first)) && all_stayed(handover) &&
-           move(handover, false, false) && move(handover, true, false);
+           pass(handover, false);
 }
 
 static bool d3d_give(const struct handover *handover)
 {
-    const bool given = for_devices(handover, give);
+    const bool given = vulkan_for_devices(handover, give);
     if (!given)
         undo(handover);
     return given;
@@ -265,14 +236,13 @@ static bool take(const struct handover *handover)
 {
     bool all = driver_releases(handover);
     all = all_stayed(handover) && all;
-    all = move(handover, false, true) && all;
-    all = move(handover, true, true) && all;
+    all = pass(handover, true) && all;
     return handover->api->native->alive(&handover->transfers[0]->surface) && all;
 }
 
 static bool d3d_take(const struct handover *handover)
 {
-    return for_devices(handover, take);
+    return vulkan_for_devices(handover, take);
 }
 
 /* ---- OpenCL's steps ---- */

@@ -13,48 +13,57 @@
 
 enum { ASSUME_LINEAR_IMAGES = 0x2052 }; /* CL_DEVICE_EXTERNAL_MEMORY_IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR */
 
-/* Whether a list of handle types names opaque file descriptors. `silent`: the result if the device does not answer. */
-static bool lists_files(cl_device_id device, cl_device_info list, bool silent)
+/* The handle types that a list names, as bits of enum vulkan_rows_kind. `silent`: the result if the device does not answer. */
+static uint32_t listed(cl_device_id device, cl_device_info list, uint32_t silent)
 {
     cl_uint types[16];
     size_t size = 0;
-    bool found = false;
+    uint32_t found = 0;
     if (below()->clGetDeviceInfo(device, list, sizeof(types), types, &size) != CL_SUCCESS)
         return silent;
     for (size_t i = 0; i < size / sizeof(types[0]); i++)
-        found = found || types[i] == CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR;
+        found |= types[i] == CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR ? 1u << VULKAN_ROWS_FILE
+                 : types[i] == CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR ? 1u << VULKAN_ROWS_DMA_BUF
+                                                                     : 0;
     return found;
 }
 
 void vulkan_examine(struct vulkan_context *c)
 {
+    const uint32_t files = 1u << VULKAN_ROWS_FILE;
     struct device_list devices;
     cl_platform_id platform = NULL;
     devices_of_context(below(), c->context, &devices);
     c->alignment = 1;
+    c->count = devices.count;
+    c->device = devices.count ? devices.at[0] : NULL;
+    c->imports = UINT32_MAX;
     c->why = devices.count ? NULL : "the devices of the context are unknown";
     for (cl_uint i = 0; i < devices.count && !c->why; i++) {
         cl_device_id device = devices.at[i];
-        uint8_t uuid[UUID_BYTES];
+        const struct gpu gpu = gpu_of_device(below(), device);
         cl_uint bits = 0;
-        if (below()->clGetDeviceInfo(device, CL_DEVICE_UUID_KHR, sizeof(uuid), uuid, NULL) != CL_SUCCESS ||
+        if (!gpu_same(&gpu, &gpu) ||
             below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) != CL_SUCCESS)
-            c->why = "an OpenCL device does not report its UUID";
-        else if (!lists_files(device, CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, true))
-            c->why = "an OpenCL device cannot import opaque file descriptors"; /* without an answer it is tried */
-        else if (c->device && memcmp(uuid, c->uuid, sizeof(uuid)) != 0)
+            c->why = "an OpenCL device reports neither its UUID nor its PCI address";
+        else if (i && !gpu_same(&gpu, &c->gpu))
             c->why = "the context has several OpenCL devices";
-        memcpy(c->uuid, uuid, sizeof(uuid));
-        c->device = devices.at[0];
-        c->linear = c->linear || lists_files(device, ASSUME_LINEAR_IMAGES, false);
+        c->gpu = gpu;
+        c->imports &= listed(device, CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, files);
+        c->linear = c->linear || (listed(device, ASSUME_LINEAR_IMAGES, 0) & files);
         below()->clGetDeviceInfo(device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL);
         c->alignment = bits / 8 > c->alignment ? bits / 8 : c->alignment;
     }
-    if (c->why)
+    c->imports = c->why ? 0 : c->imports;
+    if (!c->why && !(c->imports & files))
+        c->why = "an OpenCL device cannot import opaque file descriptors"; /* without an answer it is tried */
+    if (!c->imports)
         return;
     c->acquire = (external_function)next_by_name(&next, platform, "clEnqueueAcquireExternalMemObjectsKHR");
     c->release = (external_function)next_by_name(&next, platform, "clEnqueueReleaseExternalMemObjectsKHR");
-    c->imports = c->acquire && c->release;
+    if (c->acquire && c->release)
+        return;
+    c->imports = 0;
     c->why = "the OpenCL below has no functions for external memory";
 }
 
@@ -68,9 +77,9 @@ static const char *why_not(const struct vulkan_object *o, const struct vulkan_im
     const struct surface_desc *desc = &o->base.surface.desc;
     const struct vulkan_memory *memory = &image->memory;
     const uint64_t texel = desc->format ? desc->format->texel_bytes : 1;
-    if (!o->context->imports)
+    if (o->context->why)
         return o->context->why;
-    if (memcmp(o->context->uuid, memory->device_uuid, UUID_BYTES) != 0)
+    if (!gpu_same(&o->context->gpu, &memory->gpu))
         return "the OpenCL device is not Direct3D's device";
     if (!memory->exportable)
         return "the memory cannot be exported";
@@ -86,8 +95,6 @@ static const char *why_not(const struct vulkan_object *o, const struct vulkan_im
         return "the image is linear";
     if (!memory->dedicated || memory->offset)
         return "the image has no dedicated memory";
-    if (o->gpu_copy)
-        return NULL;
     if (desc->format && desc->format->planes > 1)
         return "a plane cannot be imported";
     if (o->at.native.level || o->at.native.layer)
@@ -99,9 +106,9 @@ static const char *why_not(const struct vulkan_object *o, const struct vulkan_im
 
 /* Imports the image, or for a buffer the memory in which it lies, of which the object is a part. The file descriptor
  * belongs to the driver if it creates an object from it. */
-static cl_int import(struct vulkan_object *o, const struct transfer_request *request, const struct vulkan_image *image,
-                     char *why)
+cl_int vulkan_import(struct vulkan_object *o, const struct transfer_request *request, char *why)
 {
+    const struct vulkan_image *image = &o->at.image;
     const struct surface_desc *desc = &request->surface.desc;
     const struct vulkan_memory *memory = &image->memory;
     const cl_buffer_region region = {(size_t)memory->offset, desc->width};
@@ -136,27 +143,6 @@ static cl_int import(struct vulkan_object *o, const struct transfer_request *req
     o->whole = NULL;
     snprintf(why, VULKAN_WHY, "the OpenCL below did not import the memory: error %d", status);
     return status < 0 ? status : CL_OUT_OF_RESOURCES;
-}
-
-cl_int vulkan_import(struct vulkan_object *o, const struct transfer_request *request, char *why)
-{
-    return import(o, request, &o->at.image, why);
-}
-
-cl_int vulkan_import_copy(struct vulkan_object *o, const struct transfer_request *request, char *why)
-{
-    const struct native_place *place = &o->at.native;
-    struct vulkan_image copy;
-    if (!o->context->imports ||
-        memcmp(o->context->uuid, o->at.image.memory.device_uuid, UUID_BYTES) != 0 || /* a copy would be there, too */
-        !o->side->make_copy(place->image, vulkan_aspect(&request->surface.desc), place->level, place->layer,
-                            &o->gpu_copy, &copy, why))
-        return CL_INVALID_OPERATION;
-    const cl_int status = import(o, request, &copy, why);
-    if (status != CL_SUCCESS)
-        o->side->drop_copy(o->gpu_copy);
-    o->gpu_copy = status == CL_SUCCESS ? o->gpu_copy : 0;
-    return status;
 }
 
 /* ---- parts of buffers ---- */

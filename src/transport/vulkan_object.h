@@ -6,21 +6,20 @@
 #include "bridge/vulkan_access.h"
 #include "transport/transport.h"
 
-enum { UUID_BYTES = 16 };
-
 typedef cl_int(CL_API_CALL *external_function)(cl_command_queue queue, cl_uint count, const cl_mem *objects,
                                                cl_uint wait_count, const cl_event *wait, cl_event *event);
 
-/* A context's state: what its devices can import. Constant. */
+/* What the devices of a context can import. Constant. */
 struct vulkan_context {
     cl_context context;
-    bool imports; /* all devices are one by their UUIDs, and import memory through opaque file descriptors */
-    uint8_t uuid[UUID_BYTES]; /* CL_DEVICE_UUID_KHR of them */
-    size_t alignment;         /* in bytes, of sub-buffers */
-    bool linear;              /* a device treats imported images as linear */
-    cl_device_id device;      /* the first of them */
+    uint32_t imports;    /* bits of enum vulkan_rows_kind; 0: nothing, or they are several GPUs */
+    struct gpu gpu;      /* that they are */
+    size_t alignment;    /* in bytes, of sub-buffers */
+    bool linear;         /* a device treats imported images as linear */
+    cl_uint count;       /* of the devices */
+    cl_device_id device; /* the first of them */
     external_function acquire, release;
-    const char *why; /* if they do not import */
+    const char *why; /* why they do not import opaque file descriptors */
 };
 
 /* Where a surface is, as reported by Direct3D and the Vulkan side. */
@@ -35,19 +34,23 @@ struct vulkan_object {
     const struct vulkan_side *side;
     struct vulkan_location at; /* of the surface, when the object was created */
     cl_mem_flags flags;        /* as requested */
-    uint64_t gpu_copy; /* the Vulkan side's copy of a plane, level or slice, which is imported instead; 0: none */
-    bool imported;     /* otherwise over mapped memory */
-    bool passed;       /* OpenCL has the image */
-    bool moved;        /* the surface had moved when that was last checked */
-    bool held;         /* the memory, by the Vulkan side */
-    bool acquired;     /* the driver's last command acquired the import, and did not release it */
-    cl_mem whole;      /* owned; the import of a buffer's memory. NULL: the object is the import */
+    bool imported;             /* otherwise over mapped memory */
+    bool passed;               /* OpenCL has the image */
+    bool moved;                /* the surface had moved when that was last checked */
+    bool held;                 /* the memory, by the Vulkan side */
+    bool acquired;             /* the driver's last command acquired the import, and did not release it */
+    cl_mem whole;              /* owned; the import of a buffer's memory. NULL: the object is the import */
 };
 
 static inline struct vulkan_object *vulkan_object(struct transfer *transfer)
 {
     return (struct vulkan_object *)transfer;
 }
+
+/* ---- vulkan.c ---- */
+
+/* Calls `act` for each part of the list that has one device. */
+bool vulkan_for_devices(const struct handover *handover, bool (*act)(const struct handover *));
 
 /* ---- vulkan_place.c: checks that images match their surfaces ---- */
 
@@ -64,12 +67,11 @@ uint32_t vulkan_aspect(const struct surface_desc *desc);
 
 /* ---- vulkan_import.c: by file descriptors ---- */
 
-/* Finds out what the context's devices can import. */
+/* Finds out what the context's devices can import. Nothing is freed later. */
 void vulkan_examine(struct vulkan_context *context);
-/* Imports the surface's memory; or a copy on the GPU that the Vulkan side makes of it. CL_SUCCESS: the memory object was
- * created (`base.memory`, `whole`, `gpu_copy`). Otherwise nothing is left behind. */
+/* Imports the surface's memory. CL_SUCCESS: the memory object was created (`base.memory`, `whole`). Otherwise nothing is left
+ * behind. */
 cl_int vulkan_import(struct vulkan_object *object, const struct transfer_request *request, char *why);
-cl_int vulkan_import_copy(struct vulkan_object *object, const struct transfer_request *request, char *why);
 /* transport.create_part. */
 cl_mem vulkan_create_part(const struct transfer *transfer, cl_mem_flags flags, cl_buffer_create_type type,
                           const void *info, cl_int *status);

@@ -5,7 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char fd_extension[] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
+/* What shared memory needs, each for a kind of rows. They are enabled where the device has them: they change nothing. */
+static const struct {
+    const char *name;
+    uint32_t kinds;
+} extensions[] = {
+    {VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, 1u << VULKAN_ROWS_HOST},
+    {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, 1u << VULKAN_ROWS_FILE},
+    {VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, 1u << VULKAN_ROWS_DMA_BUF},
+};
+enum { EXTENSIONS = sizeof(extensions) / sizeof(extensions[0]) };
 
 const void *vulkan_chained(const void *chain, VkStructureType type)
 {
@@ -36,18 +45,24 @@ static uint64_t smallest_image(void)
     return strtoull(text, NULL, 10);
 }
 
-static bool has_fd_extension(const struct vulkan_device *device)
+/* Which of the extensions the device has, by the kinds of rows that they are for; the bits of `found` are theirs. */
+static uint32_t find_kinds(const struct vulkan_device *device, bool *pci)
 {
-    uint32_t count = 0;
-    bool found = false;
+    uint32_t count = 0, kinds = 0;
+    *pci = false;
     if (device->instance->EnumerateDeviceExtensionProperties(device->physical, NULL, &count, NULL) != VK_SUCCESS)
-        return false;
+        return 0;
     VkExtensionProperties *list = calloc(count + 1, sizeof(*list));
-    if (list && device->instance->EnumerateDeviceExtensionProperties(device->physical, NULL, &count, list) >= 0)
-        for (uint32_t i = 0; i < count && !found; i++)
-            found = strcmp(list[i].extensionName, fd_extension) == 0;
+    if (!list || device->instance->EnumerateDeviceExtensionProperties(device->physical, NULL, &count, list) < 0)
+        count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < EXTENSIONS; k++)
+            kinds |= strcmp(list[i].extensionName, extensions[k].name) == 0 ? extensions[k].kinds : 0;
+        *pci = *pci || strcmp(list[i].extensionName, VK_EXT_PCI_BUS_INFO_EXTENSION_NAME) == 0;
+    }
     free(list);
-    return found;
+    /* A dma-buf is got by the functions for file descriptors. */
+    return kinds >> VULKAN_ROWS_FILE & 1 ? kinds : kinds & ~(1u << VULKAN_ROWS_DMA_BUF);
 }
 
 /* The memory types in which buffers are made exportable. Direct3D reports the addresses of its buffers, which is the
@@ -97,9 +112,9 @@ static bool find_family(struct vulkan_device *device, const VkDeviceCreateInfo *
 }
 
 /* Chooses the method: the one that CLD3D_VULKAN names, otherwise the best for the kind of device. Returns why it cannot
- * be used, or NULL. */
+ * be used, or NULL. Exportable images lose their compression with some drivers, and no OpenCL but NVIDIA's imports them. */
 static const char *choose_method(struct vulkan_device *device, const VkDeviceCreateInfo *info,
-                                 const VkPhysicalDeviceProperties *properties)
+                                 const VkPhysicalDeviceProperties *properties, VkDriverId driver)
 {
     const VkDeviceGroupDeviceCreateInfo *group =
         vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_DEVICE_GROUP_DEVICE_CREATE_INFO);
@@ -111,35 +126,49 @@ static const char *choose_method(struct vulkan_device *device, const VkDeviceCre
         return "it does not support Vulkan 1.1";
     if (group && group->physicalDeviceCount > 1)
         return "it is a group of several devices";
-    if (strcmp(named, "mapped") == 0 || (is_cpu && strcmp(named, "export") != 0)) {
+    const bool records = strcmp(named, "record") == 0, exports = strcmp(named, "export") == 0;
+    if (strcmp(named, "mapped") == 0 || (is_cpu && !exports && !records)) {
         /* As Wine does for 32-bit programs, which cannot be served anyway. */
         if (is_enabled(info, "VK_KHR_map_memory2") || is_enabled(info, "VK_EXT_map_memory_placed"))
             return "the program maps memory in another way";
         device->method = VULKAN_MAPPED;
         return is_cpu ? NULL : "its memory is not the host's";
     }
-    device->method = VULKAN_EXPORT;
-    if (!has_fd_extension(device))
+    device->method = exports || (driver == VK_DRIVER_ID_NVIDIA_PROPRIETARY && !records) ? VULKAN_EXPORT : VULKAN_RECORD;
+    if (device->method == VULKAN_EXPORT && !(device->shares >> VULKAN_ROWS_FILE & 1))
         return "it cannot export memory (VK_KHR_external_memory_fd)";
-    return find_family(device, info) ? NULL : "the program has no queue for graphics";
+    if (device->method == VULKAN_RECORD && !device->shares)
+        return "it shares no memory (VK_EXT_external_memory_host, VK_KHR_external_memory_fd)";
+    return device->can_copy ? NULL : "the program has no queue for graphics";
 }
 
 static void inspect(struct vulkan_device *device, const VkDeviceCreateInfo *info)
 {
-    static const char *const methods[] = {"not shared", "shared through mapped memory",
+    static const char *const methods[] = {"not shared", "copied to shared memory", "shared through mapped memory",
                                           "shared through exported memory"};
     VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
-    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
+    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES,
+                                               .pNext = &id};
+    VkPhysicalDevicePCIBusInfoPropertiesEXT pci = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PCI_BUS_INFO_PROPERTIES_EXT, .pNext = &driver};
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    bool has_pci;
     if (!device->instance->usable) {
         log_write(LOG_INFO, "the Vulkan layer: the program requests Vulkan 1.0: nothing is shared; use a Direct3D that "
                             "requests 1.1 or later");
         return;
     }
+    device->shares = find_kinds(device, &has_pci);
+    properties.pNext = has_pci ? (void *)&pci : (void *)&driver;
     device->instance->GetPhysicalDeviceProperties2(device->physical, &properties);
     device->instance->GetPhysicalDeviceMemoryProperties(device->physical, &device->types);
-    memcpy(device->uuid, id.deviceUUID, sizeof(device->uuid));
+    memcpy(device->gpu.uuid, id.deviceUUID, sizeof(device->gpu.uuid));
+    if (has_pci)
+        memcpy(device->gpu.pci, &pci.pciDomain, sizeof(device->gpu.pci));
+    device->gpu.has_pci = has_pci;
     device->smallest = smallest_image();
-    const char *reason = choose_method(device, info, &properties.properties);
+    device->can_copy = find_family(device, info);
+    const char *reason = choose_method(device, info, &properties.properties, driver.driverID);
     if (reason)
         device->method = VULKAN_NONE;
     if (device->method == VULKAN_EXPORT)
@@ -160,22 +189,23 @@ static VkLayerDeviceCreateInfo *link_of(const VkDeviceCreateInfo *info, VkLayerF
     return NULL;
 }
 
-/* With the extension that export needs. */
+/* With the extensions for shared memory. */
 static VkResult create(const struct vulkan_device *device, PFN_vkCreateDevice create_next,
                        const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator, VkDevice *made)
 {
     const uint32_t count = info->enabledExtensionCount;
     VkDeviceCreateInfo changed = *info;
-    if (device->method != VULKAN_EXPORT || is_enabled(info, fd_extension))
+    if (device->method == VULKAN_NONE)
         return create_next(device->physical, info, allocator, made);
-    const char **names = malloc((count + 1) * sizeof(*names));
+    const char **names = malloc((count + EXTENSIONS) * sizeof(*names));
     if (!names)
         return VK_ERROR_OUT_OF_HOST_MEMORY;
     for (uint32_t i = 0; i < count; i++)
         names[i] = info->ppEnabledExtensionNames[i];
-    names[count] = fd_extension;
     changed.ppEnabledExtensionNames = names;
-    changed.enabledExtensionCount = count + 1;
+    for (size_t i = 0; i < EXTENSIONS; i++)
+        if ((device->shares & extensions[i].kinds) && !is_enabled(info, extensions[i].name))
+            names[changed.enabledExtensionCount++] = extensions[i].name;
     const VkResult result = create_next(device->physical, &changed, allocator, made);
     free(names);
     return result;
@@ -241,7 +271,7 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_CreateDevice(VkPhysicalDevice physical, co
         device->calls.name = (PFN_vk##name)device->get(device->handle, "vk" #name "KHR");
     VULKAN_CALLS(X)
 #undef X
-    if (device->method == VULKAN_EXPORT && !open_copier(device)) {
+    if (device->method != VULKAN_NONE && device->can_copy && !open_copier(device)) {
         log_write(LOG_WARN, "the Vulkan layer: no memory for its commands: nothing is shared");
         close_copier(device);
         device->method = VULKAN_NONE;
@@ -254,6 +284,7 @@ VKAPI_ATTR void VKAPI_CALL vulkan_DestroyDevice(VkDevice handle, const VkAllocat
 {
     struct vulkan_device *device = vulkan_device_of(handle);
     const PFN_vkDestroyDevice destroy = device->calls.DestroyDevice;
+    vulkan_drop_all_rows(device);
     close_copier(device);
     vulkan_device_remove(device);
     free(device);

@@ -56,7 +56,41 @@ VkFormat vulkan_subresource(const VkImageCreateInfo *info, uint64_t aspect, uint
                                                    : VK_FORMAT_UNDEFINED;
 }
 
+uint32_t vulkan_texel_bytes(VkFormat format)
+{
+    return find_format(format)->bytes;
+}
+
+VkExtent3D vulkan_extent(const VkImageCreateInfo *info, uint64_t aspect, uint64_t level)
+{
+    uint32_t size[3] = {info->extent.width, info->extent.height, info->extent.depth};
+    for (int i = 0; i < 3; i++) {
+        size[i] = size[i] >> level ? size[i] >> level : 1;
+        if (aspect == VK_IMAGE_ASPECT_PLANE_1_BIT && i < 2)
+            size[i] = (size[i] + 1) / 2;
+    }
+    return (VkExtent3D){size[0], size[1], size[2]};
+}
+
 /* ---- which images may be shared ---- */
+
+static uint64_t bytes_of(const VkImageCreateInfo *info)
+{
+    return (uint64_t)info->extent.width * info->extent.height * info->extent.depth * info->arrayLayers *
+           find_format(info->format)->bytes;
+}
+
+/* Whether an image can be copied to rows and back as it is: nothing is changed, so nothing can break. Smaller ones are copied
+ * through the host as fast. */
+static bool may_be_copied(const struct vulkan_device *device, const VkImageCreateInfo *info)
+{
+    const VkImageUsageFlags both = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    const VkImageCreateFlags other = VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT |
+                                     VK_IMAGE_CREATE_PROTECTED_BIT | VK_IMAGE_CREATE_SUBSAMPLED_BIT_EXT;
+    return (info->imageType == VK_IMAGE_TYPE_2D || info->imageType == VK_IMAGE_TYPE_3D) &&
+           info->samples == VK_SAMPLE_COUNT_1_BIT && find_format(info->format) && !(info->flags & other) &&
+           (info->usage & both) == both && bytes_of(info) >= device->smallest;
+}
 
 /* Any other flag, usage or structure may mean that the image has a purpose that sharing would break. */
 static bool may_be_shared(const VkImageCreateInfo *info)
@@ -83,10 +117,8 @@ static bool may_be_shared(const VkImageCreateInfo *info)
 static bool worth_export(const struct vulkan_device *device, const VkImageCreateInfo *info)
 {
     const VkImageUsageFlags drawn = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
-    const uint64_t bytes = (uint64_t)info->extent.width * info->extent.height * info->extent.depth * info->arrayLayers *
-                           find_format(info->format)->bytes;
     return (info->mipLevels == 1 || (info->usage & drawn)) && info->tiling == VK_IMAGE_TILING_OPTIMAL &&
-           info->initialLayout == VK_IMAGE_LAYOUT_UNDEFINED && bytes >= device->smallest;
+           info->initialLayout == VK_IMAGE_LAYOUT_UNDEFINED && bytes_of(info) >= device->smallest;
 }
 
 /* Whether a linear image can replace the requested one: its format must support the same features. */
@@ -121,14 +153,13 @@ static bool is_supported(const struct vulkan_device *device, const VkImageCreate
             (exported.externalMemoryProperties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT));
 }
 
-bool vulkan_plan_image(const struct vulkan_device *device, const VkImageCreateInfo *wanted, bool own,
-                       struct vulkan_plan *plan)
+bool vulkan_plan_image(const struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan)
 {
     const VkPhysicalDeviceExternalImageFormatInfo external = {
         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, NULL,
         VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     plan->info = *wanted;
-    if (!may_be_shared(wanted))
+    if (device->method == VULKAN_RECORD || !may_be_shared(wanted))
         return false;
     if (device->method == VULKAN_MAPPED) {
         plan->info.tiling = VK_IMAGE_TILING_LINEAR;
@@ -137,12 +168,13 @@ bool vulkan_plan_image(const struct vulkan_device *device, const VkImageCreateIn
     plan->external = (VkExternalMemoryImageCreateInfo){VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
                                                        wanted->pNext, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     plan->info.pNext = &plan->external;
-    return (own || worth_export(device, wanted)) && is_supported(device, wanted, &external);
+    return worth_export(device, wanted) && is_supported(device, wanted, &external);
 }
 
 /* ---- their life ---- */
 
-VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan,
+/* Creates an image as planned, and records it. */
+static VkResult make_image(struct vulkan_device *device, const struct vulkan_plan *plan, bool changed,
                            const VkAllocationCallbacks *allocator, VkImage *made)
 {
     struct vulkan_image_record *image = calloc(1, sizeof(*image));
@@ -154,6 +186,7 @@ VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_pla
     }
     image->bound.record = (struct vulkan_record){VULKAN_IMAGE, device, VULKAN_NUMBER(*made), NULL};
     image->info = plan->info;
+    image->changed = changed;
     image->info.pNext = NULL;
     image->info.pQueueFamilyIndices = NULL;
     os_lock(&vulkan_lock);
@@ -167,9 +200,11 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_CreateImage(VkDevice handle, const VkImage
 {
     struct vulkan_device *device = vulkan_device_of(handle);
     struct vulkan_plan plan;
-    if (vulkan_plan_image(device, info, false, &plan) &&
-        vulkan_make_image(device, &plan, allocator, made) == VK_SUCCESS)
+    if (vulkan_plan_image(device, info, &plan) && make_image(device, &plan, true, allocator, made) == VK_SUCCESS)
         return VK_SUCCESS;
+    plan.info = *info;
+    if (may_be_copied(device, info))
+        return make_image(device, &plan, false, allocator, made);
     return device->calls.CreateImage(handle, info, allocator, made);
 }
 
@@ -204,8 +239,9 @@ VKAPI_ATTR void VKAPI_CALL vulkan_GetImageMemoryRequirements2(VkDevice handle,
     const struct vulkan_device *device = vulkan_device_of(handle);
     device->calls.GetImageMemoryRequirements2(handle, info, needs);
     os_lock(&vulkan_lock);
-    const bool exported = device->method == VULKAN_EXPORT &&
-                          vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(info->image)) != NULL;
+    const struct vulkan_image_record *image =
+        vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(info->image));
+    const bool exported = device->method == VULKAN_EXPORT && image && image->changed;
     os_unlock(&vulkan_lock);
     if (exported)
         prefer_dedicated(needs);
@@ -219,7 +255,7 @@ VKAPI_ATTR void VKAPI_CALL vulkan_GetDeviceImageMemoryRequirements(VkDevice hand
     const struct vulkan_device *device = vulkan_device_of(handle);
     struct vulkan_plan plan;
     VkDeviceImageMemoryRequirements changed = *info;
-    const bool planned = vulkan_plan_image(device, info->pCreateInfo, false, &plan);
+    const bool planned = vulkan_plan_image(device, info->pCreateInfo, &plan);
     if (planned)
         changed.pCreateInfo = &plan.info;
     device->calls.GetDeviceImageMemoryRequirements(handle, &changed, needs);

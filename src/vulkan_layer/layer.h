@@ -5,8 +5,9 @@
  * transport may share are created shareable, and recorded. If that fails, the program gets what it requested, and
  * nothing is recorded.
  *
- * There are two methods. On a GPU what is shared is made exportable (VULKAN_EXPORT). On a device that is the CPU images
- * are linear, in host-visible memory (VULKAN_MAPPED). A device that supports neither is left alone.
+ * There are three methods. On NVIDIA's GPUs what is shared is made exportable (VULKAN_EXPORT). On a device that is the CPU
+ * images are linear, in host-visible memory (VULKAN_MAPPED). On others nothing is changed, and images are recorded, so that
+ * they can be copied to rows and back (VULKAN_RECORD); so are those that the other methods leave as they are.
  *
  * One lock guards the lists of instances, devices and records; no Vulkan function is called under it. A device is not
  * destroyed while another function uses it: that is Vulkan's rule for programs, and the transports keep Direct3D's
@@ -49,7 +50,9 @@ static_assert(sizeof(void *) == 8, "handles are pointers: the host's side has 64
     VULKAN_OURS(X)                                                                                              \
     X(DestroyDevice) X(GetDeviceQueue) X(GetMemoryFdKHR) X(GetImageMemoryRequirements)                          \
     X(GetImageSubresourceLayout) X(CreateCommandPool) X(DestroyCommandPool) X(ResetCommandPool)                 \
-    X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer) X(CmdPipelineBarrier) X(CmdCopyImage)   \
+    X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer) X(CmdPipelineBarrier)                   \
+    X(CmdCopyImageToBuffer) X(CmdCopyBufferToImage) X(CmdCopyBuffer) X(CmdFillBuffer)                           \
+    X(GetBufferMemoryRequirements) X(GetMemoryHostPointerPropertiesEXT)                                         \
     X(CreateFence) X(DestroyFence) X(ResetFences) X(GetFenceStatus) X(WaitForFences)
 /* clang-format on */
 
@@ -64,7 +67,7 @@ struct vulkan_instance {
 #undef X
 };
 
-enum vulkan_method { VULKAN_NONE, VULKAN_MAPPED, VULKAN_EXPORT };
+enum vulkan_method { VULKAN_NONE, VULKAN_RECORD, VULKAN_MAPPED, VULKAN_EXPORT };
 
 /* Lives from vkCreateDevice to vkDestroyDevice. */
 struct vulkan_device {
@@ -81,14 +84,16 @@ struct vulkan_device {
         VULKAN_CALLS(X)
 #undef X
     } calls;
-    uint8_t uuid[VK_UUID_SIZE];
+    struct gpu gpu;
     VkPhysicalDeviceMemoryProperties types;
-    uint64_t smallest;     /* bytes of the smallest image that is made exportable */
+    uint64_t smallest;     /* bytes of the smallest image that is made exportable, or goes by rows */
     uint32_t buffer_types; /* bits: the memory types in which buffers are made exportable */
+    uint32_t shares;       /* bits: the kinds of rows that it has extensions for */
 
-    /* For the layer's own commands (copier.c), in the program's queue; only with VULKAN_EXPORT. */
+    /* For the layer's own commands (copier.c), in the program's queue. */
+    bool can_copy; /* the program has a queue for them */
     uint32_t family;
-    VkQueue queue;
+    VkQueue queue;       /* NULL: there are none */
     os_mutex queue_lock; /* held while that queue is used: the program does not know of this user */
     VkCommandPool pool;
     VkCommandBuffer commands;
@@ -120,7 +125,7 @@ const void *vulkan_chained(const void *chain, VkStructureType type);
 
 #define VULKAN_NUMBER(handle) ((uint64_t)(uintptr_t)(handle))
 
-enum vulkan_kind { VULKAN_IMAGE, VULKAN_BUFFER, VULKAN_MEMORY, VULKAN_NAME, VULKAN_COPY };
+enum vulkan_kind { VULKAN_IMAGE, VULKAN_BUFFER, VULKAN_MEMORY, VULKAN_NAME, VULKAN_ROWS };
 
 /* What is known about a handle of a device; the first member of the structures below. */
 struct vulkan_record {
@@ -141,6 +146,7 @@ struct vulkan_bound_record {
 struct vulkan_image_record {
     struct vulkan_bound_record bound;
     VkImageCreateInfo info; /* as passed to vkCreateImage; its pointers are not valid any more */
+    bool changed;           /* created as planned, so that its own memory may be shared; else it can be copied */
     uint64_t used;          /* the number of the layer's last commands that name it, or 0 */
     unsigned outside;       /* number of times that it was passed to another API and not back */
 };
@@ -165,6 +171,8 @@ struct vulkan_memory_record {
 
 /* All with the lock held. The record of a handle, or NULL; `device` NULL: any, but only one may have such a handle. */
 void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_device *device, uint64_t handle);
+/* Any record of a kind and device, or NULL. Takes long. */
+void *vulkan_record_any_locked(enum vulkan_kind kind, const struct vulkan_device *device);
 void vulkan_record_add_locked(struct vulkan_record *record);
 void vulkan_record_remove_locked(struct vulkan_record *record);
 /* Removes a buffer from those with addresses. */
@@ -181,18 +189,28 @@ struct vulkan_plan {
     VkExternalMemoryImageCreateInfo external;
 };
 
-/* False: the image is created as requested. `own`: the layer's own image, of any size. */
-bool vulkan_plan_image(const struct vulkan_device *device, const VkImageCreateInfo *wanted, bool own,
-                       struct vulkan_plan *plan);
-/* Creates an image as planned, and records it. */
-VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan,
-                           const VkAllocationCallbacks *allocator, VkImage *made);
+/* False: the image is created as requested (`plan->info`). */
+bool vulkan_plan_image(const struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan);
 /* A copy of what is known about the image with that handle. False: `why` gives the reason. */
 bool vulkan_look_up_image(uint64_t handle, struct vulkan_image_record *image, char *why);
 /* The format of a subresource, of which `aspect` is colour or a plane; VK_FORMAT_UNDEFINED: there is none. */
 VkFormat vulkan_subresource(const VkImageCreateInfo *info, uint64_t aspect, uint64_t level, uint64_t layer);
 
-/* ---- the layer's commands on the GPU (copier.c) ---- */
+/* The bytes of a texel of such a format. */
+uint32_t vulkan_texel_bytes(VkFormat format);
+/* A subresource's extent; `aspect`: colour or a plane. */
+VkExtent3D vulkan_extent(const VkImageCreateInfo *info, uint64_t aspect, uint64_t level);
+
+/* ---- the layer's commands on the GPU (copier.c, pass.c, rows.c) ---- */
+
+/* A barrier for a subresource of an image, with a change of its layout or owner. */
+void vulkan_change(const struct vulkan_device *device, VkImage image, const VkImageSubresourceLayers *part,
+                   VkImageLayout from, VkImageLayout to, VkAccessFlags before, VkAccessFlags after,
+                   uint32_t family_before, uint32_t family_after);
+/* Adds a move of rows to the list that was begun. */
+bool vulkan_add_rows(const struct vulkan_device *device, const struct vulkan_move *move, bool back, char *why);
+/* The device is about to be destroyed: so are its rows. */
+void vulkan_drop_all_rows(struct vulkan_device *device);
 
 /* Begins a list of commands in device->commands. Waits until no other thread has the copier, and until the list before
  * has ended. vulkan_copier_end must follow, whatever the result is. */
@@ -213,16 +231,20 @@ void vulkan_copier_quiet(struct vulkan_device *device, uint64_t used);
 uint64_t vulkan_refuse(char *why, const char *format, ...) LOG_FORMAT(2, 3);
 /* Describes the memory of a resource that has `size` bytes at `offset`. */
 uint64_t vulkan_describe(uint64_t memory, uint64_t offset, uint64_t size, struct vulkan_memory *found, char *why);
+/* The same for memory that is not followed. */
+void vulkan_describe_device(const struct vulkan_device *device, struct vulkan_memory *found);
 uint64_t vulkan_find_image(uint64_t image, struct vulkan_image *found, char *why);
 uint64_t vulkan_find_buffer(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why);
 uint64_t vulkan_export(uint64_t memory, int32_t *file, char *why);
 uint64_t vulkan_hold(uint64_t memory, char *why);
 uint64_t vulkan_give_back(uint64_t memory);
-uint64_t vulkan_make_copy(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *copy,
-                          struct vulkan_image *made, char *why);
-uint64_t vulkan_drop_copy(uint64_t copy);
-uint64_t vulkan_move(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 uint64_t vulkan_pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
+uint64_t vulkan_make_rows(uint64_t image, struct vulkan_rows *rows, char *why);
+uint64_t vulkan_drop_rows(uint64_t rows);
+uint64_t vulkan_fit_rows(uint64_t rows, uint64_t image);
+uint64_t vulkan_move_rows(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
+uint64_t vulkan_fill_rows(uint64_t rows, uint64_t word, char *why);
+uint64_t vulkan_find_in_rows(uint64_t rows, uint64_t word, char *why);
 
 /* ---- the functions that the program calls ---- */
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static_assert(VK_UUID_SIZE == sizeof(((struct vulkan_memory *)0)->device_uuid), "UUIDs are Vulkan's");
+static_assert(VK_UUID_SIZE == sizeof(((struct gpu *)0)->uuid), "UUIDs are Vulkan's");
 
 /* ---- allocation ---- */
 
@@ -29,9 +29,11 @@ static bool is_exported(const struct vulkan_device *device, const VkMemoryAlloca
         return false;
     if (dedicated && dedicated->image) {
         os_lock(&vulkan_lock);
-        const bool known = vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(dedicated->image)) != NULL;
+        const struct vulkan_image_record *image =
+            vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(dedicated->image));
+        const bool changed = image && image->changed;
         os_unlock(&vulkan_lock);
-        return known;
+        return changed;
     }
     return flags && (flags->flags & VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT) &&
            (device->buffer_types >> info->memoryTypeIndex & 1);
@@ -164,19 +166,24 @@ static struct vulkan_memory_record *find_locked(uint64_t name)
     return found ? (void *)((char *)found - offsetof(struct vulkan_memory_record, name)) : NULL;
 }
 
+void vulkan_describe_device(const struct vulkan_device *device, struct vulkan_memory *found)
+{
+    *found = (struct vulkan_memory){.gpu = device->gpu};
+}
+
 uint64_t vulkan_describe(uint64_t name, uint64_t offset, uint64_t size, struct vulkan_memory *found, char *why)
 {
     os_lock(&vulkan_lock);
     const struct vulkan_memory_record *memory = find_locked(name);
     if (memory) {
-        *found = (struct vulkan_memory){.memory = name,
-                                        .memory_size = memory->size,
-                                        .offset = offset,
-                                        .size = size,
-                                        .mapped = memory->base ? (uint64_t)(uintptr_t)memory->base + offset : 0,
-                                        .exportable = memory->exportable,
-                                        .dedicated = memory->dedicated};
-        memcpy(found->device_uuid, memory->record.device->uuid, sizeof(found->device_uuid));
+        vulkan_describe_device(memory->record.device, found);
+        found->memory = name;
+        found->memory_size = memory->size;
+        found->offset = offset;
+        found->size = size;
+        found->mapped = memory->base ? (uint64_t)(uintptr_t)memory->base + offset : 0;
+        found->exportable = memory->exportable;
+        found->dedicated = memory->dedicated;
     }
     os_unlock(&vulkan_lock);
     return memory ? 1 : vulkan_refuse(why, "its memory can't be exported and is not host-visible, or there is none");

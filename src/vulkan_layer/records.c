@@ -144,3 +144,12 @@ void *vulkan_record_find_locked(enum vulkan_kind kind, const struct vulkan_devic
     }
     return found;
 }
+
+void *vulkan_record_any_locked(enum vulkan_kind kind, const struct vulkan_device *device)
+{
+    for (size_t i = 0; i < BUCKETS; i++)
+        for (struct vulkan_record *each = buckets[i]; each; each = each->chain)
+            if (each->kind == kind && each->device == device)
+                return each;
+    return NULL;
+}

@@ -36,7 +36,9 @@ uint64_t vulkan_find_image(uint64_t handle, struct vulkan_image *found, char *wh
                                    .usage = image.info.usage,
                                    .flags = image.info.flags,
                                    .outside = image.outside};
-    return vulkan_describe(image.bound.memory, image.bound.offset, needs.size, &found->memory, why);
+    if (!vulkan_describe(image.bound.memory, image.bound.offset, needs.size, &found->memory, why))
+        vulkan_describe_device(device, &found->memory);
+    return 1;
 }
 
 static uint64_t find_place(uint64_t handle, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found,
@@ -73,10 +75,13 @@ const struct vulkan_side *vulkan_side_here(void)
         .close = close_file,
         .hold = vulkan_hold,
         .give_back = vulkan_give_back,
-        .make_copy = vulkan_make_copy,
-        .move = vulkan_move,
-        .drop_copy = vulkan_drop_copy,
         .pass = vulkan_pass,
+        .make_rows = vulkan_make_rows,
+        .drop_rows = vulkan_drop_rows,
+        .fit_rows = vulkan_fit_rows,
+        .move_rows = vulkan_move_rows,
+        .fill_rows = vulkan_fill_rows,
+        .find_in_rows = vulkan_find_in_rows,
     };
     return vulkan_layer_active() ? &side : NULL;
 }

@@ -8,20 +8,23 @@
 #ifndef CLD3D_VULKAN_LAYER_VULKAN_H
 #define CLD3D_VULKAN_LAYER_VULKAN_H
 
+#include "gpu.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    VULKAN_SIDE_VERSION = 2,
+    VULKAN_SIDE_VERSION = 3,
     VULKAN_WHY = 160, /* bytes for a reason */
     VULKAN_ANY_FAMILY = 0x7fffffff,
 };
 
 /* The memory of a resource. */
 struct vulkan_memory {
-    uint8_t device_uuid[16]; /* VkPhysicalDeviceIDProperties.deviceUUID */
-    /* names the VkDeviceMemory for `export` and `hold`; not a handle of Vulkan's, and never used again */
+    struct gpu gpu; /* the device */
+    /* names the VkDeviceMemory for `export` and `hold`; not a handle of Vulkan's, and never used again. 0: it is not
+     * followed, and nothing but the device is known */
     uint64_t memory;
     uint64_t memory_size; /* bytes of the whole memory: what an import has to name */
     uint64_t offset;      /* where the resource begins in it, in bytes; of a buffer: where its address lies */
@@ -46,12 +49,31 @@ struct vulkan_place {
     uint64_t slice_pitch; /* for an array: from layer to layer */
 };
 
-/* One copy to perform, or one image to pass. */
+/* One image to pass, or one copy to or from rows. */
 struct vulkan_move {
-    uint64_t copy;   /* the copy's identifier; for `pass`, the image's handle */
+    uint64_t name;   /* of rows; for `pass`, the image's handle */
     uint32_t layout; /* the VkImageLayout that the image has in Direct3D */
     uint32_t family; /* of the queue that Direct3D submits to, which must be the program's first one with graphics;
                       * VULKAN_ANY_FAMILY: is that queue */
+    /* for `move_rows`: the image, its subresource, and texels from row to row in the memory */
+    uint64_t image;
+    uint32_t aspect, level, layer, row_texels;
+};
+
+/* Linear memory that a Vulkan device copies to and from, and that OpenCL works on. */
+enum vulkan_rows_kind {
+    VULKAN_ROWS_HOST,    /* memory of the caller's (VK_EXT_external_memory_host) */
+    VULKAN_ROWS_DMA_BUF, /* of the device, exported as a dma-buf */
+    VULKAN_ROWS_FILE,    /* of the device, exported as an opaque file descriptor */
+    VULKAN_ROWS_KINDS
+};
+enum { VULKAN_ROWS_PAGE = 65536 };
+struct vulkan_rows {
+    uint64_t rows;    /* out: their identifier, which is never used again */
+    uint64_t size;    /* bytes, in whole VULKAN_ROWS_PAGEs; out: of the whole memory, which an import has to name */
+    uint64_t address; /* VULKAN_ROWS_HOST: of the memory, a multiple of VULKAN_ROWS_PAGE; it must outlive the rows */
+    uint32_t kind;
+    int32_t file; /* out: the caller's, for `close` or an import that succeeds; VULKAN_ROWS_HOST: -1 */
 };
 
 /* The functions. Each returns 1, or 0 and the reason: VULKAN_WHY bytes at `why`, which may be NULL. An invalid
@@ -77,40 +99,47 @@ struct vulkan_side {
     uint64_t (*hold)(uint64_t memory, char *why);
     uint64_t (*give_back)(uint64_t memory);
 
-    /* For a plane, level or layer of an image that OpenCL cannot import: creates cld3d's own image of that size, with
-     * one level and one layer, in dedicated exportable memory. `*copy` is its identifier, `made` what find_image
-     * returns for it. Only if images are exported: mapped ones need none. The image may be destroyed before its copy,
-     * which is then useless: `move` refuses it. */
-    uint64_t (*make_copy)(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *copy,
-                          struct vulkan_image *made, char *why);
-    /* Copies the images to their copies, or, with `back`, the copies to the images: on the GPU, behind everything that
-     * Direct3D has submitted to its queue before. Waits until it is done; with `back` it only queues the work, and
-     * whatever Direct3D submits later comes after it. All are of one device. Meanwhile Direct3D may use the queue, but
-     * not the images. On failure the bytes of the destinations are undefined. */
-    uint64_t (*move)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
-    /* Destroys a copy; only exported memory of it remains. 0 if it is not a copy. */
-    uint64_t (*drop_copy)(uint64_t copy);
-
     /* Passes images to another API that has imported their memory or, with `back`, to Direct3D again. Whatever the GPU
      * keeps outside the bytes, such as compression or a clear that is not written yet, is written to the bytes. The
      * transfer comes behind everything that Direct3D has submitted to its queue before; it waits until it is done, but
      * with `back` only queues it. All are of one device. An image may be passed to several users: Direct3D owns it when
      * it has been passed back as often. */
     uint64_t (*pass)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
+
+    /* Creates rows on the device of an image, which may be smaller or larger. They end with `drop_rows`, or with the
+     * device: then moves refuse them. `fit_rows`: whether rows are of the image's device. */
+    uint64_t (*make_rows)(uint64_t image, struct vulkan_rows *rows, char *why);
+    uint64_t (*drop_rows)(uint64_t rows);
+    uint64_t (*fit_rows)(uint64_t rows, uint64_t image);
+    /* Copies images to rows, or, with `back`, rows to images: on the GPU, behind everything that Direct3D has submitted to
+     * its queue before. Waits until it is done; with `back` it only queues the work, and whatever Direct3D submits later
+     * comes after it. A slice follows the other without a gap. All are of one device. Meanwhile Direct3D may use the queue,
+     * but not the images. On failure the bytes of the destinations are undefined. Rows belong to OpenCL from a copy to them
+     * until the next one, whichever way. */
+    uint64_t (*move_rows)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
+    /* For a trial of rows: the device fills them with a word; or it reads them, and 1 says that it found that word
+     * everywhere. Waits until it is done. */
+    uint64_t (*fill_rows)(uint64_t rows, uint64_t word, char *why);
+    uint64_t (*find_in_rows)(uint64_t rows, uint64_t word, char *why);
 };
 
 /* Its functions, in their order in the structure: the bridge calls them by their place. */
 #define VULKAN_SIDE_FUNCTIONS(X) \
     X(find_image)                \
-    X(find_place) X(find_buffer) X(export) X(close) X(hold) X(give_back) X(make_copy) X(move) X(drop_copy) X(pass)
+    X(find_place)                \
+    X(find_buffer)               \
+    X(export)                    \
+    X(close)                     \
+    X(hold) X(give_back) X(pass) X(make_rows) X(drop_rows) X(fit_rows) X(move_rows) X(fill_rows) X(find_in_rows)
 
 /* The functions of this library itself, or NULL if no Vulkan instance of this process has the layer. In a Windows process the
  * bridge calls them (bridge/vulkan_access.h). */
 const struct vulkan_side *vulkan_side_here(void);
 
-static_assert(sizeof(struct vulkan_memory) == 64, "memory is described in the same way on both sides");
-static_assert(sizeof(struct vulkan_image) == 112, "images are described in the same way on both sides");
-static_assert(sizeof(struct vulkan_move) == 16, "moves are described in the same way on both sides");
+static_assert(sizeof(struct vulkan_memory) == 88, "memory is described in the same way on both sides");
+static_assert(sizeof(struct vulkan_image) == 136, "images are described in the same way on both sides");
+static_assert(sizeof(struct vulkan_move) == 40, "moves are described in the same way on both sides");
+static_assert(sizeof(struct vulkan_rows) == 32, "rows are described in the same way on both sides");
 static_assert(sizeof(struct vulkan_place) == 32, "places are described in the same way on both sides");
 
 #endif

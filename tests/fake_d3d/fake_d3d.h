@@ -30,6 +30,7 @@
 #define FAKE_D3D_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -191,6 +192,7 @@ enum fake_d3d_vulkan {
     FAKE_D3D_VULKAN_OFF,
     FAKE_D3D_VULKAN_MAPPED, /* linear images in memory that the host sees */
     FAKE_D3D_VULKAN_EXPORT, /* optimal ones, whose memory can be exported */
+    FAKE_D3D_VULKAN_RECORD, /* the same, which can only be copied to rows */
 };
 void fake_d3d_vulkan(enum fake_d3d_vulkan way);
 
@@ -220,10 +222,12 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_RELEASE_FAILS,
     FAKE_VULKAN_ACQUIRE_REST_FAILS, /* the same, but a command for 64 objects or more succeeds */
     FAKE_VULKAN_RELEASE_REST_FAILS,
-    FAKE_VULKAN_NO_COPY,    /* the Vulkan side makes no copy of a plane, level or slice, */
-    FAKE_VULKAN_OVER_FAILS, /* or fails in copying over, */
+    FAKE_VULKAN_OVER_FAILS, /* copying to rows fails, */
     FAKE_VULKAN_BACK_FAILS, /* or back */
     FAKE_VULKAN_NO_PASS,    /* images are not passed, or those of the call with the number given */
+    FAKE_VULKAN_NO_ROWS,    /* rows can't be made, or of the kinds whose bits are given, */
+    FAKE_VULKAN_WRONG_ROWS, /* or hold other bytes than were written, */
+    FAKE_VULKAN_SLOW_ROWS,  /* or take two seconds */
 };
 void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number);
 
@@ -236,8 +240,8 @@ unsigned fake_d3d_vulkan_held(void), fake_d3d_vulkan_files(void), fake_d3d_vulka
 unsigned fake_d3d_vulkan_acquired(void);
 /* While on, the driver's acquires in callbacks do not end. */
 void fake_d3d_vulkan_hold(bool on);
-/* Copies that the Vulkan side has. */
-unsigned fake_d3d_vulkan_copies(void);
+/* Rows that it has. */
+unsigned fake_d3d_vulkan_rows(void);
 /* Images that were passed to OpenCL and not back. */
 unsigned fake_d3d_vulkan_passed(void);
 /* How often Direct3D was told to change the layout of an image. */
@@ -254,6 +258,7 @@ struct fake_vulkan {
     void (*acquired)(int difference);
     bool (*holds)(void);
     void (*violation)(const char *what); /* a mistake in the use of that driver: counts for fake_d3d_violations */
+    const uint32_t *pci;                 /* the address of the GPU: domain, bus, device and function */
 };
 extern const struct fake_vulkan fake_vulkan;
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define UUID "a fake GPU's id."
+static const uint32_t pci_address[4] = {0, 3, 1, 0};
 
 enum { FILES = 256 };
 
@@ -20,7 +21,7 @@ static struct fake_store *files[FILES]; /* by file descriptor; one reference eac
 static enum fake_d3d_vulkan chosen;
 static enum fake_d3d_vulkan_fault the_fault;
 static int fault_number, passes;
-static unsigned held, open_files, imported, copies_made, passed;
+static unsigned held, open_files, imported, passed;
 static int acquired;
 static atomic_bool holding;
 
@@ -48,6 +49,7 @@ static enum fake_d3d_vulkan way_locked(void)
         return FAKE_D3D_VULKAN_OFF;
     return !strcmp(text, "mapped")   ? FAKE_D3D_VULKAN_MAPPED
            : !strcmp(text, "export") ? FAKE_D3D_VULKAN_EXPORT
+           : !strcmp(text, "record") ? FAKE_D3D_VULKAN_RECORD
                                      : FAKE_D3D_VULKAN_OFF;
 }
 
@@ -276,7 +278,7 @@ static uint32_t vulkan_format(const struct fake_format *format)
 
 static void describe_memory(const struct fake_store *store, uint64_t name, struct vulkan_memory *memory)
 {
-    bool export = fake_vulkan_way() == FAKE_D3D_VULKAN_EXPORT;
+    bool export = fake_vulkan_way() == FAKE_D3D_VULKAN_EXPORT, mapped = fake_vulkan_way() == FAKE_D3D_VULKAN_MAPPED;
     size_t lead = store->desc.kind == FAKE_BUFFER ? FAKE_BUFFER_LEAD : 0;
 
     *memory = (struct vulkan_memory){
@@ -284,11 +286,14 @@ static void describe_memory(const struct fake_store *store, uint64_t name, struc
         .memory_size = store->size,
         .offset = lead,
         .size = store->size - lead,
-        .mapped = export ? 0 : (uint64_t)(uintptr_t)(store->bytes + lead),
+        .mapped = mapped ? (uint64_t)(uintptr_t)(store->bytes + lead) : 0,
         .exportable = export && !has(FAKE_VULKAN_NOT_EXPORTABLE),
         .dedicated = store->desc.kind != FAKE_BUFFER && !has(FAKE_VULKAN_NOT_DEDICATED),
     };
-    memcpy(memory->device_uuid, has(FAKE_VULKAN_OTHER_DEVICE) ? "another GPU's id" : UUID, 16);
+    memory->gpu.has_pci = 1;
+    memcpy(memory->gpu.pci, pci_address, sizeof memory->gpu.pci);
+    memory->gpu.pci[3] += has(FAKE_VULKAN_OTHER_DEVICE);
+    memcpy(memory->gpu.uuid, has(FAKE_VULKAN_OTHER_DEVICE) ? "another GPU's id" : UUID, 16);
     if (has(FAKE_VULKAN_SMALL_MEMORY))
         memory->memory_size = memory->size = 16;
 }
@@ -435,16 +440,6 @@ static uint64_t give_back(uint64_t memory)
     return 1;
 }
 
-/* ---- copies of planes, levels and layers ---- */
-
-struct copy {
-    struct fake_store *source, *store; /* one reference each */
-    unsigned subresource, plane;
-    struct copy *next;
-};
-
-static struct copy *copies; /* guarded by the lock; a copy's name is that of its store, unshifted */
-
 static const struct fake_format *plane_format(const struct fake_format *format, unsigned plane)
 {
     switch (vulkan_format(format)) {
@@ -453,128 +448,6 @@ static const struct fake_format *plane_format(const struct fake_format *format, 
     case 1000156030: return fake_format_dxgi(plane ? DXGI_FORMAT_R16G16_UNORM : DXGI_FORMAT_R16_UNORM);
     default: return format;
     }
-}
-
-static uint64_t make_copy(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, uint64_t *name,
-                          struct vulkan_image *made, char *why)
-{
-    const bool none = has(FAKE_VULKAN_NO_COPY) || fake_vulkan_way() != FAKE_D3D_VULKAN_EXPORT || strikes("make_copy");
-    struct fake_store *source = none ? NULL : find(image);
-    struct copy *copy = source ? calloc(1, sizeof *copy) : NULL;
-    const struct fake_subresource *sub;
-    unsigned shift_by;
-
-    if (!copy) {
-        fake_store_release(source);
-        return refuse(why, "this Vulkan makes no copy");
-    }
-    copy->source = source;
-    copy->plane = aspect == 0x20;
-    copy->subresource = (unsigned)(level + layer * source->desc.mips);
-    sub = &source->subresources[copy->subresource];
-    shift_by = copy->plane ? 1 : 0;
-    copy->store = fake_store_create(
-        &(struct fake_desc){.kind = source->desc.kind == FAKE_SURFACE9 ? FAKE_TEXTURE2D : source->desc.kind,
-                            .format = plane_format(source->desc.format, copy->plane),
-                            .width = sub->width >> shift_by,
-                            .height = sub->height >> shift_by,
-                            .depth = sub->depth,
-                            .mips = 1,
-                            .layers = 1,
-                            .samples = 1},
-        NULL);
-    *name = fake_vulkan_name(copy->store);
-    find_image(*name, made, why);
-    pthread_mutex_lock(&fake_vulkan_lock);
-    *name = copy->store->image;
-    copy->next = copies;
-    copies = copy;
-    copies_made++;
-    pthread_mutex_unlock(&fake_vulkan_lock);
-    return 1;
-}
-
-/* With the lock held. */
-static struct copy **find_copy(uint64_t name)
-{
-    struct copy **place = &copies;
-
-    while (*place && (*place)->store->image != name)
-        place = &(*place)->next;
-    return place;
-}
-
-static void move_rows(const struct copy *copy, bool back)
-{
-    const struct fake_subresource *sub = &copy->source->subresources[copy->subresource];
-    const struct fake_subresource *own = &copy->store->subresources[0];
-    const size_t row = fake_format_row_bytes(copy->store->desc.format, own->width);
-    unsigned y, z;
-
-    for (z = 0; z < own->depth; z++) {
-        for (y = 0; y < own->height; y++) {
-            unsigned char *there = sub->view.base + z * sub->view.slice + y * sub->view.pitch +
-                                   (copy->plane ? sub->view.pitch * sub->height : 0);
-            unsigned char *here = own->view.base + z * own->view.slice + y * own->view.pitch;
-
-            memcpy(back ? there : here, back ? here : there, row);
-        }
-    }
-}
-
-static uint64_t move_copies(const struct vulkan_move *moves, uint64_t number, uint64_t back, char *why)
-{
-    bool good = !has(back ? FAKE_VULKAN_BACK_FAILS : FAKE_VULKAN_OVER_FAILS) && !strikes("move");
-    uint64_t i;
-
-    for (i = 0; i < number && good; i++) {
-        struct copy *copy;
-
-        pthread_mutex_lock(&fake_vulkan_lock);
-        copy = *find_copy(moves[i].copy);
-        pthread_mutex_unlock(&fake_vulkan_lock);
-        good = !copy || wait_for_queue(copy->source);
-    }
-    pthread_mutex_lock(&fake_vulkan_lock);
-    for (i = 0; i < number && good; i++) {
-        struct copy *copy = *find_copy(moves[i].copy);
-
-        if (!copy || moves[i].layout != FAKE_VULKAN_LAYOUT || moves[i].family != FAKE_VULKAN_FAMILY) {
-            fake_violation("move: of no copy, or with another layout or family");
-            good = false;
-        } else {
-            move_rows(copy, back != 0);
-        }
-    }
-    pthread_mutex_unlock(&fake_vulkan_lock);
-    return good ? 1 : refuse(why, "the copy on the GPU failed");
-}
-
-static uint64_t drop_copy(uint64_t name)
-{
-    struct copy *copy, **place;
-
-    pthread_mutex_lock(&fake_vulkan_lock);
-    place = find_copy(name);
-    copy = *place;
-    if (copy) {
-        *place = copy->next;
-        copies_made--;
-    }
-    pthread_mutex_unlock(&fake_vulkan_lock);
-    if (!copy) {
-        fake_violation("drop_copy: of no copy");
-        return 0;
-    }
-    fake_store_release(copy->store);
-    fake_store_release(copy->source);
-    free(copy);
-    return 1;
-}
-
-unsigned fake_d3d_vulkan_copies(void)
-{
-    return read_count(&copies_made);
 }
 
 /* Several contexts may have an image. */
@@ -598,7 +471,7 @@ static bool all_there(const struct vulkan_move *moves, uint64_t count)
     uint64_t i;
 
     for (i = 0; i < count; i++) {
-        struct fake_store *store = find(moves[i].copy);
+        struct fake_store *store = find(moves[i].name);
 
         if (!store)
             fake_violation("pass: of an image that is not there");
@@ -629,7 +502,7 @@ static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t b
     if (pass_fails() || strikes("pass") || !all_there(moves, count))
         return refuse(why, "the images are not passed");
     for (uint64_t i = 0; i < count; i++) {
-        struct fake_store *store = find(moves[i].copy);
+        struct fake_store *store = find(moves[i].name);
 
         if (!store)
             return refuse(why, "no image of that name");
@@ -644,11 +517,202 @@ static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t b
     return good ? 1 : refuse(why, "the device is lost");
 }
 
+/* ---- rows ---- */
+
+struct rows {
+    uint64_t name;
+    uint32_t kind;
+    unsigned char *bytes;
+    size_t size;
+    struct fake_store *store; /* one reference, of the memory of the device; NULL: it is the caller's */
+    struct rows *next;
+};
+
+static struct rows *all_rows; /* guarded by the lock */
+static unsigned rows_made;
+
+unsigned fake_d3d_vulkan_rows(void)
+{
+    return read_count(&rows_made);
+}
+
+static bool refuses_rows(uint32_t kind)
+{
+    int kinds;
+
+    return fault_of(&kinds) == FAKE_VULKAN_NO_ROWS && (!kinds || (kinds >> kind & 1));
+}
+
+/* Memory that is exported is a buffer's, of which the file descriptor is got as an image's. */
+static uint64_t make_rows(uint64_t image, struct vulkan_rows *wanted, char *why)
+{
+    static uint64_t last;
+    struct fake_store *source =
+        fake_vulkan_way() == FAKE_D3D_VULKAN_MAPPED || refuses_rows(wanted->kind) || strikes("make_rows") ? NULL
+                                                                                                          : find(image);
+    struct rows *rows = source ? calloc(1, sizeof *rows) : NULL;
+    uint64_t made = 1;
+
+    fake_store_release(source);
+    if (!rows)
+        return refuse(why, "this Vulkan makes no rows");
+    if (wanted->size % VULKAN_ROWS_PAGE || wanted->address % VULKAN_ROWS_PAGE)
+        fake_violation("make_rows: of parts of pages");
+    rows->kind = wanted->kind;
+    rows->size = (size_t)wanted->size;
+    rows->bytes = (unsigned char *)(uintptr_t)wanted->address;
+    wanted->file = -1;
+    if (wanted->kind != VULKAN_ROWS_HOST) {
+        rows->store = fake_store_create(&(struct fake_desc){.kind = FAKE_BUFFER,
+                                                            .format = fake_format_dxgi(DXGI_FORMAT_UNKNOWN),
+                                                            .width = (unsigned)wanted->size,
+                                                            .height = 1,
+                                                            .depth = 1,
+                                                            .mips = 1,
+                                                            .layers = 1,
+                                                            .samples = 1},
+                                        NULL);
+        rows->bytes = rows->store->bytes;
+        wanted->size = rows->store->size;
+        made = export_memory(fake_vulkan_name(rows->store), &wanted->file, why);
+    }
+    if (!made) {
+        fake_store_release(rows->store);
+        free(rows);
+        return 0;
+    }
+    pthread_mutex_lock(&fake_vulkan_lock);
+    wanted->rows = rows->name = ++last;
+    rows->next = all_rows;
+    all_rows = rows;
+    rows_made++;
+    pthread_mutex_unlock(&fake_vulkan_lock);
+    return 1;
+}
+
+/* With the lock held. */
+static struct rows **find_rows(uint64_t name)
+{
+    struct rows **place = &all_rows;
+
+    while (*place && (*place)->name != name)
+        place = &(*place)->next;
+    return place;
+}
+
+static uint64_t drop_rows(uint64_t name)
+{
+    struct rows *rows, **place;
+
+    pthread_mutex_lock(&fake_vulkan_lock);
+    place = find_rows(name);
+    rows = *place;
+    if (rows) {
+        *place = rows->next;
+        rows_made--;
+    }
+    pthread_mutex_unlock(&fake_vulkan_lock);
+    if (!rows) {
+        fake_violation("drop_rows: of no rows");
+        return 0;
+    }
+    fake_store_release(rows->store);
+    free(rows);
+    return 1;
+}
+
+static uint64_t fit_rows(uint64_t name, uint64_t image)
+{
+    struct fake_store *store = find(image);
+    bool there;
+
+    pthread_mutex_lock(&fake_vulkan_lock);
+    there = store && *find_rows(name);
+    pthread_mutex_unlock(&fake_vulkan_lock);
+    fake_store_release(store);
+    return there;
+}
+
+static bool move_one(const struct rows *rows, struct fake_store *store, const struct vulkan_move *move, bool back)
+{
+    const unsigned plane = move->aspect == 0x20, shift_by = plane ? 1 : 0;
+    const struct fake_subresource *sub = &store->subresources[move->level + move->layer * store->desc.mips];
+    const struct fake_format *format = plane_format(store->desc.format, plane);
+    const unsigned width = sub->width >> shift_by, height = sub->height >> shift_by;
+    const size_t row = fake_format_row_bytes(format, width), pitch = fake_format_row_bytes(format, move->row_texels);
+    unsigned y, z;
+
+    if (move->row_texels < width || pitch * (sub->depth * height - 1) + row > rows->size)
+        return false;
+    for (z = 0; z < sub->depth; z++)
+        for (y = 0; y < height; y++) {
+            unsigned char *there = sub->view.base + z * sub->view.slice + y * sub->view.pitch +
+                                   (plane ? sub->view.pitch * sub->height : 0);
+            unsigned char *here = rows->bytes + pitch * (z * height + y);
+
+            memcpy(back ? there : here, back ? here : there, row);
+        }
+    return true;
+}
+
+static uint64_t move_rows(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
+{
+    bool good = !has(back ? FAKE_VULKAN_BACK_FAILS : FAKE_VULKAN_OVER_FAILS) && !strikes("move");
+    uint64_t i;
+
+    for (i = 0; i < count && good; i++) {
+        struct fake_store *store = find(moves[i].image);
+
+        good = store && wait_for_queue(store);
+        pthread_mutex_lock(&fake_vulkan_lock);
+        if (good &&
+            (!*find_rows(moves[i].name) || moves[i].layout != FAKE_VULKAN_LAYOUT ||
+             moves[i].family != FAKE_VULKAN_FAMILY || !move_one(*find_rows(moves[i].name), store, &moves[i], back))) {
+            fake_violation("move_rows: of no rows, or too small ones, or with another layout or family");
+            good = false;
+        }
+        pthread_mutex_unlock(&fake_vulkan_lock);
+        fake_store_release(store);
+    }
+    return good ? 1 : refuse(why, "the copy on the GPU failed");
+}
+
+static uint64_t change_words(uint64_t name, uint64_t word, bool fills, char *why)
+{
+    bool same = true;
+    struct rows *rows;
+    size_t i;
+
+    const uint32_t wrong = has(FAKE_VULKAN_WRONG_ROWS);
+
+    if (has(FAKE_VULKAN_SLOW_ROWS))
+        sleep(2);
+    pthread_mutex_lock(&fake_vulkan_lock);
+    rows = *find_rows(name);
+    for (i = 0; rows && i < rows->size / 4; i++)
+        if (fills)
+            memcpy(rows->bytes + 4 * i, &(uint32_t){(uint32_t)word ^ wrong}, 4);
+        else
+            same = same && !memcmp(rows->bytes + 4 * i, &(uint32_t){(uint32_t)word}, 4);
+    pthread_mutex_unlock(&fake_vulkan_lock);
+    return rows && same && !strikes(fills ? "fill_rows" : "find_in_rows") ? 1 : refuse(why, "other bytes");
+}
+
+static uint64_t fill_rows(uint64_t name, uint64_t word, char *why)
+{
+    return change_words(name, word, true, why);
+}
+
+static uint64_t find_in_rows(uint64_t name, uint64_t word, char *why)
+{
+    return change_words(name, word, false, why);
+}
+
 static const struct vulkan_side *side(void)
 {
     static const struct vulkan_side functions = {
-        find_image, find_place, find_buffer, export_memory, close_file, hold,
-        give_back,  make_copy,  move_copies, drop_copy,     pass,
+        find_image, find_place, find_buffer, export_memory, close_file, hold,      give_back,
+        pass,       make_rows,  drop_rows,   fit_rows,      move_rows,  fill_rows, find_in_rows,
     };
 
     return fake_vulkan_way() == FAKE_D3D_VULKAN_OFF || has(FAKE_VULKAN_NO_SIDE) ? NULL : &functions;
@@ -692,5 +756,5 @@ static void drivers_violation(const char *what)
     fake_violation("%s", what);
 }
 
-const struct fake_vulkan fake_vulkan = {side,       fault_of,       strikes, import_file,
-                                        end_import, count_acquired, holds,   drivers_violation};
+const struct fake_vulkan fake_vulkan = {side,           fault_of, strikes,           import_file, end_import,
+                                        count_acquired, holds,    drivers_violation, pci_address};

@@ -1,5 +1,9 @@
 /* An OpenCL layer that imports the memory of the fake Direct3D by file descriptors, as a GPU's driver does, over one that works
- * in the host's memory (PoCL). */
+ * in the host's memory (PoCL). CLD3D_TEST_IMITATES names a driver for graphics cards whose manners it has:
+ *   neo       imports dma-bufs alone, and only whole ones; its UUID is not Vulkan's, its PCI address is; images lie in buffers
+ *   radeonsi  imports nothing; keeps copies of the memory that it is given, until that is mapped; images lie in no buffers
+ *   rocm      imports nothing; has no UUID, and AMD's query for the PCI address; images lie in buffers
+ * CLD3D_TEST_MEMORY: the MiB that the device has. */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "fake_d3d.h"
 
@@ -26,6 +30,12 @@ static bool fails(enum fake_d3d_vulkan_fault fault, cl_int *number)
     return does;
 }
 
+static bool is(const char *driver)
+{
+    const char *imitated = getenv("CLD3D_TEST_IMITATES");
+    return imitated && strcmp(imitated, driver) == 0;
+}
+
 /* ---- the device ---- */
 
 /* With CLD3D_TEST_UUID_OF only the device of this number, of the first platform, is the fake GPU. */
@@ -41,12 +51,48 @@ static bool is_the_gpu(cl_device_id device)
     return devices[atoi(number) % 8] == device;
 }
 
+/* True: `*status` is the answer. */
+static bool answers_as_driver(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret,
+                              cl_int *status)
+{
+    const uint32_t *at = fake()->pci, function = at[3] + !is_the_gpu(device);
+    const cl_device_pci_bus_info_khr pci = {at[0], at[1], at[2], function};
+    const cl_device_topology_amd place = {
+        .pcie = {CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD, {0}, (cl_char)at[1], (cl_char)at[2], (cl_char)function}};
+    const cl_uint types[] = {CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR}, pitches[] = {4, 64};
+    const cl_bool no = CL_FALSE;
+    const struct {
+        cl_device_info name;
+        const void *neo, *rocm; /* NULL: no answer */
+        size_t size;
+    } answers[] = {
+        {CL_DEVICE_UUID_KHR, "a chipset's UUID", NULL, 16},
+        {CL_DEVICE_PCI_BUS_INFO_KHR, &pci, NULL, sizeof(pci)},
+        {CL_DEVICE_TOPOLOGY_AMD, NULL, &place, sizeof(place)},
+        {CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR, types, NULL, sizeof(types)},
+        {CL_DEVICE_IMAGE_PITCH_ALIGNMENT, &pitches[0], &pitches[1], sizeof(pitches[0])},
+        {CL_DEVICE_HOST_UNIFIED_MEMORY, &no, &no, sizeof(no)},
+    };
+    size_t i = is("radeonsi") ? 3 : 0, end = is("radeonsi") ? 5 : 6;
+    while (i < end && answers[i].name != name)
+        i++;
+    const void *answer = i == end ? NULL : is("neo") ? answers[i].neo : is("rocm") ? answers[i].rocm : NULL;
+    *status = answer ? give_answer(answer, answers[i].size, room, to, size_ret) : CL_INVALID_VALUE;
+    return i < end;
+}
+
 static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to,
                                           size_t *size_ret)
 {
     const cl_uint types[] = {fails(FAKE_VULKAN_OTHER_HANDLES, NULL) ? CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR
                                                                     : CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR,
                              CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR};
+    const cl_ulong memory = (cl_ulong)atoi(getenv("CLD3D_TEST_MEMORY") ? getenv("CLD3D_TEST_MEMORY") : "0") << 20;
+    cl_int status;
+    if (name == CL_DEVICE_GLOBAL_MEM_SIZE && memory)
+        return give_answer(&memory, sizeof(memory), room, to, size_ret);
+    if (getenv("CLD3D_TEST_IMITATES") && answers_as_driver(device, name, room, to, size_ret, &status))
+        return status;
     if (name == CL_DEVICE_UUID_KHR && !fails(FAKE_VULKAN_NO_UUID, NULL))
         return give_answer(is_the_gpu(device) ? "a fake GPU's id." : "another device's", 16, room, to, size_ret);
     if (name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR)
@@ -94,23 +140,31 @@ static cl_mem keep(cl_mem made, void *import, cl_int *status)
 }
 
 /* A failed import leaves the file descriptor open. */
-static void *open_import(cl_mem_properties file, struct fake_d3d_memory *at, cl_int *status)
+static void *open_import(const cl_mem_properties *properties, struct fake_d3d_memory *at, cl_int *status)
 {
-    if (fails(FAKE_VULKAN_IMPORT_FAILS, status))
+    *status = CL_INVALID_PROPERTY;
+    if (is("radeonsi") || is("rocm") || (is("neo") && properties[0] != CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR) ||
+        fails(FAKE_VULKAN_IMPORT_FAILS, status))
         return NULL;
-    void *import = fake()->open((int)file, at);
+    void *import = fake()->open((int)properties[1], at);
     *status = import ? CL_SUCCESS : CL_INVALID_VALUE;
     return import;
 }
 
-static cl_mem CL_API_CALL create_image(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-                                       const cl_image_format *format, const cl_image_desc *desc, void *host,
-                                       cl_int *status)
+static bool is_import(const cl_mem_properties *properties)
+{
+    return properties && (properties[0] == CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR ||
+                          properties[0] == CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR);
+}
+
+static cl_mem CL_API_CALL create_image_with(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
+                                            const cl_image_format *format, const cl_image_desc *desc, void *host,
+                                            cl_int *status)
 {
     struct fake_d3d_memory at;
-    if (!properties || properties[0] != CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR)
-        return below->clCreateImage(context, flags, format, desc, host, status);
-    void *import = open_import(properties[1], &at, status);
+    if (!is_import(properties))
+        return table.clCreateImage(context, flags, format, desc, host, status);
+    void *import = open_import(properties, &at, status);
     if (!import)
         return NULL;
     cl_image_desc placed = *desc;
@@ -120,16 +174,112 @@ static cl_mem CL_API_CALL create_image(cl_context context, const cl_mem_properti
                 status);
 }
 
-static cl_mem CL_API_CALL create_buffer(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-                                        size_t size, void *host, cl_int *status)
+static cl_mem CL_API_CALL create_buffer_with(cl_context context, const cl_mem_properties *properties,
+                                             cl_mem_flags flags, size_t size, void *host, cl_int *status)
 {
     struct fake_d3d_memory at;
-    if (!properties || properties[0] != CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR)
-        return below->clCreateBuffer(context, flags, size, host, status);
-    void *import = open_import(properties[1], &at, status);
+    if (!is_import(properties))
+        return table.clCreateBuffer(context, flags, size, host, status);
+    void *import = open_import(properties, &at, status);
     if (!import)
         return NULL;
+    if (size != at.row_pitch)
+        fake()->violation("an import has another size than the memory");
     return keep(below->clCreateBuffer(context, flags | CL_MEM_USE_HOST_PTR, size, at.bytes, status), import, status);
+}
+
+/* ---- images that lie in buffers ---- */
+
+static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+                                       const cl_image_desc *desc, void *host, cl_int *status)
+{
+    cl_image_desc placed = *desc;
+    size_t texel = 1;
+    if (is("radeonsi") && flags & CL_MEM_USE_HOST_PTR)
+        flags ^= CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+    if (!desc->buffer || is("radeonsi"))
+        return below->clCreateImage(context, flags, format, desc, host, status);
+    placed.buffer = NULL;
+    below->clGetMemObjectInfo(desc->buffer, CL_MEM_HOST_PTR, sizeof(host), &host, NULL);
+    cl_mem made = below->clCreateImage(context, flags | CL_MEM_USE_HOST_PTR, format, &placed, host, status);
+    if (made)
+        below->clGetImageInfo(made, CL_IMAGE_ELEMENT_SIZE, sizeof(texel), &texel, NULL);
+    if (desc->image_row_pitch % (texel * (is("neo") ? 4 : 64)))
+        fake()->violation("rows of an image in a buffer are not aligned");
+    return made;
+}
+
+/* That there is a buffer is enough to be seen. */
+static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info name, size_t room, void *to, size_t *size_ret)
+{
+    return name == CL_IMAGE_BUFFER ? below->clGetMemObjectInfo(image, CL_MEM_HOST_PTR, room, to, size_ret)
+                                   : below->clGetImageInfo(image, name, room, to, size_ret);
+}
+
+/* ---- buffers that are copies of the program's memory, until they are mapped ---- */
+
+static struct copied {
+    cl_mem buffer;
+    unsigned char *host;
+    size_t offset, size; /* of the mapping */
+} copied[256];           /* guarded by `lock` */
+
+/* The place of a buffer, or an empty one for NULL. */
+static struct copied *find_copied(cl_mem buffer)
+{
+    struct copied *place = copied;
+    pthread_mutex_lock(&lock);
+    while (place < copied + 256 && place->buffer != buffer)
+        place++;
+    pthread_mutex_unlock(&lock);
+    return place < copied + 256 ? place : NULL;
+}
+
+static void CL_CALLBACK copied_gone(cl_mem buffer, void *data)
+{
+    (void)buffer;
+    pthread_mutex_lock(&lock);
+    ((struct copied *)data)->buffer = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *status)
+{
+    if (!is("radeonsi") || !(flags & CL_MEM_USE_HOST_PTR))
+        return below->clCreateBuffer(context, flags, size, host, status);
+    cl_mem made =
+        below->clCreateBuffer(context, flags ^ (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR), size, host, status);
+    struct copied *place = made ? find_copied(NULL) : NULL;
+    if (place) {
+        *place = (struct copied){made, host, 0, 0};
+        below->clSetMemObjectDestructorCallback(made, copied_gone, place);
+    }
+    return made;
+}
+
+static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocks, cl_map_flags flags,
+                                    size_t offset, size_t size, cl_uint count, const cl_event *wait, cl_event *event,
+                                    cl_int *status)
+{
+    struct copied *place = find_copied(buffer);
+    if (!place)
+        return below->clEnqueueMapBuffer(queue, buffer, blocks, flags, offset, size, count, wait, event, status);
+    place->offset = offset;
+    place->size = size;
+    *status =
+        flags & CL_MAP_WRITE_INVALIDATE_REGION
+            ? below->clEnqueueMarkerWithWaitList(queue, count, wait, event)
+            : below->clEnqueueReadBuffer(queue, buffer, blocks, offset, size, place->host + offset, count, wait, event);
+    return *status == CL_SUCCESS ? place->host + offset : NULL;
+}
+
+static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem object, void *mapped, cl_uint count,
+                                const cl_event *wait, cl_event *event)
+{
+    const struct copied *place = find_copied(object);
+    return place ? below->clEnqueueWriteBuffer(queue, object, CL_FALSE, place->offset, place->size, mapped, count, wait,
+                                               event)
+                 : below->clEnqueueUnmapMemObject(queue, object, mapped, count, wait, event);
 }
 
 /* ---- waits ---- */
@@ -320,7 +470,7 @@ static cl_int CL_API_CALL release(cl_command_queue queue, cl_uint count, const c
 
 static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
 {
-    const bool none = fails(FAKE_VULKAN_NO_FUNCTIONS, NULL);
+    const bool none = fails(FAKE_VULKAN_NO_FUNCTIONS, NULL) || is("radeonsi") || is("rocm");
     cl_int(CL_API_CALL * function)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *) =
         NULL;
     void *address = NULL;
@@ -344,7 +494,14 @@ static void replace(void)
     table.clFlush = flush;
     table.clEnqueueMarkerWithWaitList = marker;
     table.clWaitForEvents = wait_for;
-    table.clCreateImageWithProperties = create_image;
-    table.clCreateBufferWithProperties = create_buffer;
+    table.clCreateImageWithProperties = create_image_with;
+    table.clCreateBufferWithProperties = create_buffer_with;
+    if (getenv("CLD3D_TEST_IMITATES")) {
+        table.clCreateImage = create_image;
+        table.clCreateBuffer = create_buffer;
+        table.clGetImageInfo = get_image_info;
+        table.clEnqueueMapBuffer = map_buffer;
+        table.clEnqueueUnmapMemObject = unmap;
+    }
     table.clGetExtensionFunctionAddressForPlatform = get_address;
 }

@@ -1,0 +1,544 @@
+/* The transport by rows: Direct3D's images are copied on the GPU, in Direct3D's own queue, to linear memory that OpenCL works
+ * on, and back. It needs no import of images, and changes none: for Direct3D on Vulkan (DXVK) with the layer of
+ * libcld3d.so. */
+#include "d3d/formats.h"
+#include "d3d/staging.h"
+#include "formats/image.h"
+#include "handles/handles.h"
+#include "log.h"
+#include "settings.h"
+#include "transport/commands.h"
+#include "transport/host_memory.h"
+#include "transport/linear.h"
+#include "transport/surface_image.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What a context keeps. */
+struct state {
+    struct vulkan_context gpu;
+    os_mutex lock;          /* guards what follows */
+    cl_command_queue queue; /* owned; NULL: not needed yet, or the context is released */
+    struct linear *spare;   /* owned; for objects that are made anew */
+    unsigned spares;
+    size_t bytes, most; /* of all linear memory, and its limit */
+    bool closed;
+};
+
+/* How the program's object sees the rows. */
+enum view { VIEW_IN_PLACE, VIEW_OF_BUFFER, VIEW_COPY, VIEWS };
+
+struct rows_object {
+    struct transfer base;
+    struct state *state;
+    const struct vulkan_side *side;
+    struct vulkan_location at;
+    struct linear *linear;
+    uint32_t row_texels;
+    enum view view;
+};
+
+static struct rows_object *object_of(struct transfer *transfer)
+{
+    return (struct rows_object *)transfer;
+}
+
+static void *open_state(cl_context context)
+{
+    struct state *state = calloc(1, sizeof(*state));
+    cl_ulong bytes = 0;
+    if (!state)
+        return NULL;
+    state->lock = (os_mutex)OS_MUTEX_INIT;
+    state->gpu.context = context;
+    vulkan_examine(&state->gpu);
+    if (state->gpu.device)
+        next.clGetDeviceInfo(state->gpu.device, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
+    state->most = bytes / PINNED_SHARE < PINNED_MOST ? (size_t)(bytes / PINNED_SHARE) : PINNED_MOST;
+    return state;
+}
+
+static void drop_spares(struct state *state, bool close)
+{
+    os_lock(&state->lock);
+    struct linear *linear = state->spare, *after;
+    state->spare = NULL;
+    state->spares = 0;
+    for (const struct linear *each = linear; each; each = each->after)
+        state->bytes -= (size_t)each->at.size;
+    state->closed = state->closed || close;
+    os_unlock(&state->lock);
+    for (; linear; linear = after) {
+        after = linear->after;
+        linear_free(linear);
+    }
+}
+
+static void close_state(void *data)
+{
+    struct state *state = data;
+    drop_spares(state, true);
+    os_lock(&state->lock);
+    cl_command_queue queue = state->queue;
+    state->queue = NULL;
+    os_unlock(&state->lock);
+    own_queue_put(queue);
+}
+
+/* A queue of the context, for own_queue_put. NULL: the driver fails. */
+static cl_command_queue take_queue(struct state *state)
+{
+    cl_int status = CL_SUCCESS;
+    os_lock(&state->lock);
+    cl_command_queue queue = state->queue;
+    if (queue && next.clRetainCommandQueue(queue) != CL_SUCCESS)
+        queue = NULL;
+    os_unlock(&state->lock);
+    if (queue)
+        return queue;
+    queue = own_queue_make(state->gpu.context, state->gpu.device, 0, &status);
+    if (!queue)
+        return NULL;
+    os_lock(&state->lock);
+    if (!state->queue && !state->closed && next.clRetainCommandQueue(queue) == CL_SUCCESS)
+        state->queue = queue;
+    os_unlock(&state->lock);
+    return queue;
+}
+
+/* ---- linear memory ---- */
+
+enum { SPARES_MOST = 4 };
+
+/* Memory that a former object had, if there is some of the size, on the image's device. */
+static struct linear *take_spare(struct state *state, const struct rows_object *o, enum vulkan_rows_kind kind,
+                                 size_t size)
+{
+    struct linear **place = &state->spare;
+    os_lock(&state->lock);
+    while (*place &&
+           ((*place)->at.kind != kind || (*place)->at.size < size || (*place)->at.size - size >= VULKAN_ROWS_PAGE ||
+            (*place)->side != o->side || !o->side->fit_rows((*place)->at.rows, o->at.native.image)))
+        place = &(*place)->after;
+    struct linear *found = *place;
+    if (found) {
+        *place = found->after;
+        state->spares--;
+    }
+    os_unlock(&state->lock);
+    return found;
+}
+
+static bool reserve(struct state *state, size_t size)
+{
+    os_lock(&state->lock);
+    const bool fits = state->bytes <= state->most && size <= state->most - state->bytes;
+    state->bytes += fits ? size : 0;
+    os_unlock(&state->lock);
+    return fits;
+}
+
+/* NULL: `why`, of VULKAN_WHY bytes, gives the reason. */
+static struct linear *take_linear(struct state *state, const struct rows_object *o, enum vulkan_rows_kind kind,
+                                  bool maps, size_t size, char *why)
+{
+    struct linear *linear = take_spare(state, o, kind, size);
+    if (linear)
+        return linear;
+    if (!reserve(state, size)) {
+        drop_spares(state, false);
+        if (!reserve(state, size)) {
+            snprintf(why, VULKAN_WHY,
+                     "the context's objects have %zu MiB of such memory, and no more than %zu are used",
+                     state->bytes >> 20, state->most >> 20);
+            return NULL;
+        }
+    }
+    linear = linear_make(&state->gpu, o->side, o->at.native.image, kind, maps, size, why);
+    os_lock(&state->lock);
+    state->bytes -= size;
+    state->bytes += linear ? (size_t)linear->at.size : 0;
+    os_unlock(&state->lock);
+    return linear;
+}
+
+static void give_linear(struct state *state, struct linear *linear)
+{
+    if (!linear)
+        return;
+    os_lock(&state->lock);
+    const bool kept = !state->closed && state->spares < SPARES_MOST;
+    if (kept) {
+        linear->after = state->spare;
+        state->spare = linear;
+        state->spares++;
+    } else {
+        state->bytes -= (size_t)linear->at.size;
+    }
+    os_unlock(&state->lock);
+    if (!kept)
+        linear_free(linear);
+}
+
+/* ---- creation ---- */
+
+static void destroy(struct transfer *transfer)
+{
+    struct rows_object *o = object_of(transfer);
+    give_linear(o->state, o->linear);
+    free(o);
+}
+
+/* Texels to which a row of an image that lies in a buffer is aligned; 0: the device has no such images. */
+static cl_uint pitch_alignment(cl_device_id device)
+{
+    cl_uint texels = 0;
+    return next.clGetDeviceInfo(device, CL_DEVICE_IMAGE_PITCH_ALIGNMENT, sizeof(texels), &texels, NULL) == CL_SUCCESS
+               ? texels
+               : 0;
+}
+
+static cl_mem make_memory(struct rows_object *o, const struct transfer_request *request, cl_int *status)
+{
+    const struct surface_desc *desc = &request->surface.desc;
+    cl_image_desc image = surface_image(desc, 0, 0);
+    if (o->view == VIEW_IN_PLACE)
+        return image_create_over(request->context, request->flags, &desc->format->cl, &image, o->linear->host.bytes,
+                                 status);
+    if (o->view == VIEW_COPY)
+        return surface_memory(request->context, request->flags, desc, status);
+    image.image_row_pitch = (size_t)o->row_texels * desc->format->texel_bytes;
+    image.buffer = o->linear->buffer;
+    return next.clCreateImage(request->context, request->flags, &desc->format->cl, &image, NULL, status);
+}
+
+/* The object over memory of one kind. */
+static cl_int share(struct rows_object *o, const struct transfer_request *request, enum vulkan_rows_kind kind,
+                    enum view view, cl_uint alignment, char *why)
+{
+    const struct surface_desc *desc = &request->surface.desc;
+    const bool maps = view != VIEW_IN_PLACE;
+    cl_int status = CL_OUT_OF_RESOURCES;
+    /* NVIDIA's driver creates images of imported buffers, but no command takes them. */
+    o->view = kind == VULKAN_ROWS_FILE || (kind == VULKAN_ROWS_DMA_BUF && view == VIEW_IN_PLACE) ? VIEW_COPY : view;
+    o->row_texels = o->view == VIEW_OF_BUFFER ? (desc->width + alignment - 1) / alignment * alignment : desc->width;
+    const size_t rows[3] = {1, desc->height, desc->depth};
+    const size_t size = cl_region_bytes(rows, (size_t)o->row_texels * desc->format->texel_bytes);
+    if (!linear_works(&o->state->gpu, o->side, &o->at.image.memory.gpu, o->at.native.image, kind, maps, why))
+        return CL_INVALID_OPERATION;
+    o->linear = take_linear(o->state, o, kind, maps, size, why);
+    if (!o->linear)
+        return CL_OUT_OF_HOST_MEMORY;
+    o->base.memory = make_memory(o, request, &status);
+    if (!o->base.memory && o->view == VIEW_OF_BUFFER) {
+        o->view = VIEW_COPY;
+        o->row_texels = desc->width;
+        o->base.memory = make_memory(o, request, &status);
+    }
+    if (o->base.memory)
+        return CL_SUCCESS;
+    give_linear(o->state, o->linear);
+    o->linear = NULL;
+    snprintf(why, VULKAN_WHY, "the OpenCL below creates no image: error %d", status);
+    return status;
+}
+
+/* What the device imports comes first: it is the device's own memory. Host memory needs no import, and may be another
+ * device's. */
+static cl_int share_best(struct rows_object *o, const struct transfer_request *request, char *why)
+{
+    static const enum vulkan_rows_kind order[] = {VULKAN_ROWS_FILE, VULKAN_ROWS_DMA_BUF, VULKAN_ROWS_HOST};
+    static const char *const names[VULKAN_ROWS_KINDS] = {"host", "dma-buf", "opaque-fd"};
+    const struct surface_desc *desc = &request->surface.desc;
+    const struct host_memory memory = host_memory_of_context(request->context);
+    const struct converter *converter;
+    enum image_storage storage;
+    const bool same = gpu_same(&o->state->gpu.gpu, &o->at.image.memory.gpu);
+    const char *named = setting_text(SETTING_ROWS);
+    const cl_uint alignment = pitch_alignment(o->state->gpu.device);
+    char reason[VULKAN_WHY];
+    snprintf(reason, sizeof(reason), "%s%s", named[0] ? "CLD3D_ROWS: " : "",
+             "no kind of memory is shared by both devices");
+    cl_int status = surface_storage(request->context, desc, &storage, &converter);
+    if (status != CL_SUCCESS || (memory.in_place && storage == STORED_BY_CONVERTER)) {
+        snprintf(why, TRANSPORT_WHY, "the processor converts texels of %s", desc->format->name);
+        return status == CL_SUCCESS ? CL_IMAGE_FORMAT_NOT_SUPPORTED : status;
+    }
+    const enum view view = storage != STORED_AS_DECLARED                                     ? VIEW_COPY
+                           : memory.in_place                                                 ? VIEW_IN_PLACE
+                           : alignment && desc->kind == SURFACE_IMAGE_2D && desc->depth == 1 ? VIEW_OF_BUFFER
+                                                                                             : VIEW_COPY;
+    status = CL_INVALID_OPERATION;
+    for (unsigned i = 0; i < VULKAN_ROWS_KINDS && status != CL_SUCCESS; i++) {
+        const bool imports = same && (o->state->gpu.imports >> order[i] & 1);
+        if ((order[i] == VULKAN_ROWS_HOST || imports) && (!named[0] || setting_names(named, names[order[i]])))
+            status = share(o, request, order[i], view, alignment, reason);
+    }
+    if (status != CL_SUCCESS)
+        snprintf(why, TRANSPORT_WHY, "%s", reason);
+    return status;
+}
+
+static cl_int create(const struct transfer_request *request, struct transfer **made, char *why)
+{
+    static const char *const methods[VULKAN_ROWS_KINDS][VIEWS] = {
+        {"rows in host memory, in place", "rows in host memory, an image of them",
+         "rows in host memory, copied by OpenCL"},
+        {NULL, "rows in a dma-buf, an image of them", "rows in a dma-buf, copied by OpenCL"},
+        {NULL, "rows in an opaque file descriptor, an image of them",
+         "rows in an opaque file descriptor, copied by OpenCL"},
+    };
+    const struct surface_desc *desc = &request->surface.desc;
+    const struct vulkan_side *side = vulkan_access(why);
+    struct state *state = request->state;
+    if (!side)
+        return CL_INVALID_OPERATION;
+    if (desc->kind == SURFACE_BUFFER || state->gpu.count != 1) {
+        snprintf(why, TRANSPORT_WHY, "%s",
+                 state->gpu.count == 1 ? "buffers are not copied" : "the context has several OpenCL devices");
+        return CL_INVALID_OPERATION;
+    }
+    struct rows_object *o = calloc(1, sizeof(*o));
+    if (!o) {
+        snprintf(why, TRANSPORT_WHY, "no memory for the object's record");
+        return CL_OUT_OF_HOST_MEMORY;
+    }
+    o->base = (struct transfer){.transport = &rows_transport, .surface = request->surface, .left_out = true};
+    o->state = state;
+    o->side = side;
+    cl_int status = CL_INVALID_OPERATION;
+    if (vulkan_locate(side, &o->base.surface, &o->at, why) && vulkan_fits(desc, &o->at, why))
+        status = share_best(o, request, why);
+    if (status != CL_SUCCESS) {
+        destroy(&o->base);
+        return status;
+    }
+    o->base.lends = o->view == VIEW_IN_PLACE ? LENDS_COUNTED : o->view == VIEW_COPY ? LENDS_NOTHING : LENDS_UNCOUNTED;
+    o->base.method = methods[o->linear->at.kind][o->view];
+    why[0] = '\0';
+    *made = &o->base;
+    return CL_SUCCESS;
+}
+
+/* ---- Direct3D's steps ---- */
+
+/* Looks the images up again, which Direct3D may have moved: the rows are ours and stay. */
+static bool locate(const struct handover *handover)
+{
+    bool all = true;
+    for (cl_uint i = 0; i < handover->count && all; i++) {
+        struct rows_object *o = object_of(handover->transfers[i]);
+        struct vulkan_location now = o->at;
+        char why[VULKAN_WHY] = "it has no image";
+        all = handover->api->native->find_again(&o->base.surface, &now.native) &&
+              o->side->find_image(now.native.image, &now.image, why) && vulkan_fits(&o->base.surface.desc, &now, why) &&
+              (o->side->fit_rows(o->linear->at.rows, now.native.image) ||
+               !snprintf(why, sizeof(why), "it is on another device"));
+        if (all)
+            o->at = now;
+        else if (handover->api->native->alive(&o->base.surface)) /* a lost device is logged there */
+            log_write(LOG_ERROR, "the Vulkan image of a resource is not found again (%s): create the object again",
+                      why);
+    }
+    return all;
+}
+
+/* Copies what OpenCL has written to images. Another thread may store the other plane through the host, which reads and writes
+ * both planes (staged.c). So only one thread at a time does either, behind everything that Direct3D has queued. */
+static bool copy_back(const struct rows_object *o, const struct vulkan_move *moves, uint64_t count, char *why)
+{
+    const struct surface *surface = &o->base.surface;
+    const struct staging_ops *staging = surface->api->staging;
+    void *section = staging->enter ? staging->enter(surface->device) : NULL;
+    const bool done = surface->api->native->submit(surface) && o->side->move_rows(moves, count, true, why);
+    if (staging->enter)
+        staging->leave(section);
+    return done;
+}
+
+static bool move(const struct handover *handover, bool back)
+{
+    enum { AT_ONCE = 64 };
+    const struct rows_object *first = object_of(handover->transfers[0]);
+    struct vulkan_move moves[AT_ONCE];
+    char why[VULKAN_WHY] = "";
+    bool all = true;
+    for (cl_uint i = 0, count = 0; i < handover->count && all; i++) {
+        const struct rows_object *o = object_of(handover->transfers[i]);
+        moves[count++] = (struct vulkan_move){.name = o->linear->at.rows,
+                                              .layout = o->at.native.layout,
+                                              .family = o->at.native.family,
+                                              .image = o->at.native.image,
+                                              .aspect = vulkan_aspect(&o->base.surface.desc),
+                                              .level = o->at.native.level,
+                                              .layer = o->at.native.layer,
+                                              .row_texels = o->row_texels};
+        if (count < AT_ONCE && i + 1 < handover->count)
+            continue;
+        all = back ? copy_back(first, moves, count, why) : first->side->move_rows(moves, count, false, why);
+        count = 0;
+    }
+    if (!all)
+        log_write(LOG_ERROR, "Vulkan does not copy all images %s: %s", back ? "back to Direct3D" : "for OpenCL", why);
+    return all;
+}
+
+/* Takes the memory that OpenCL still has, and waits. What it holds does not matter. */
+static bool take_back(const struct handover *handover)
+{
+    struct state *state = object_of(handover->transfers[0])->state;
+    struct enqueueing to = {.queue = NULL};
+    struct event_list done;
+    cl_int status = CL_SUCCESS;
+    event_list_open(&done);
+    to.done = &done;
+    for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++) {
+        struct linear *linear = object_of(handover->transfers[i])->linear;
+        if (!linear_is_taken(linear))
+            continue;
+        if (!to.queue)
+            to.queue = take_queue(state);
+        status = to.queue ? linear_give(linear, true, &to) : CL_OUT_OF_RESOURCES;
+    }
+    const bool ended = event_list_await(&done);
+    event_list_close(&done);
+    own_queue_put(to.queue);
+    return log_next("rows", "the driver's release of the memory", status) == CL_SUCCESS && ended;
+}
+
+static bool give(const struct handover *handover)
+{
+    const struct native_ops *native = handover->api->native;
+    bool done = take_back(handover);
+    for (cl_uint i = 0; i < handover->count && done; i++) {
+        const struct rows_object *o = object_of(handover->transfers[i]);
+        done = native->flush_deferred(&o->base.surface, &o->at.native);
+    }
+    return done && native->submit(&handover->transfers[0]->surface) && locate(handover) && move(handover, false);
+}
+
+static bool d3d_give(const struct handover *handover)
+{
+    return vulkan_for_devices(handover, give);
+}
+
+static bool take(const struct handover *handover)
+{
+    return locate(handover) && move(handover, true) && handover->api->native->alive(&handover->transfers[0]->surface);
+}
+
+static bool d3d_take(const struct handover *handover)
+{
+    return vulkan_for_devices(handover, take);
+}
+
+/* Direct3D's images were not changed. In a callback of the driver nothing may wait: then the next acquire passes the memory. */
+static void undo(const struct handover *handover)
+{
+    if (!callback_runs_commands())
+        take_back(handover);
+}
+
+static void leave(struct transfer *transfer)
+{
+    undo(&(struct handover){transfer->surface.api, &transfer, 1});
+}
+
+/* ---- OpenCL's steps ---- */
+
+static cl_int copy(struct rows_object *o, bool to_image, const struct enqueueing *to)
+{
+    static const size_t origin[3] = {0, 0, 0};
+    const struct surface_desc *desc = &o->base.surface.desc;
+    const size_t region[3] = {desc->width, desc->height, desc->depth};
+    cl_event event = NULL;
+    if (!event_list_reserve(to->done, 1))
+        return CL_OUT_OF_HOST_MEMORY;
+    const cl_int status =
+        to_image ? below()->clEnqueueCopyBufferToImage(to->queue, o->linear->buffer, o->base.memory, 0, origin, region,
+                                                       to->wait_count, to->wait, &event)
+                 : below()->clEnqueueCopyImageToBuffer(to->queue, o->base.memory, o->linear->buffer, origin, region, 0,
+                                                       to->wait_count, to->wait, &event);
+    if (status == CL_SUCCESS) /* that of an emulated image is tracked for an application, which never gets it */
+        registry_forget(RECORD_EVENT, event);
+    event_list_add(to->done, status == CL_SUCCESS ? event : NULL);
+    return status;
+}
+
+/* The last event in the list, if it has more than before; otherwise the wait list. */
+static struct enqueueing behind(const struct enqueueing *to, cl_uint before)
+{
+    struct enqueueing after = *to;
+    if (to->done->count > before) {
+        after.wait_count = 1;
+        after.wait = &to->done->events[to->done->count - 1];
+    }
+    return after;
+}
+
+/* NVIDIA's driver waits in the call for what a user event blocks before an external acquire: then that is made apart. */
+static cl_int take_apart(struct rows_object *o)
+{
+    struct event_list done;
+    event_list_open(&done);
+    const struct enqueueing to = {.queue = take_queue(o->state), .done = &done};
+    cl_int status = to.queue ? linear_take(o->linear, &to) : CL_OUT_OF_RESOURCES;
+    if (!event_list_await(&done) && status == CL_SUCCESS)
+        status = CL_OUT_OF_RESOURCES;
+    event_list_close(&done);
+    own_queue_put(to.queue);
+    return status;
+}
+
+static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
+{
+    const cl_uint none = to->done->count;
+    cl_int status = CL_SUCCESS;
+    for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++) {
+        struct rows_object *o = object_of(handover->transfers[i]);
+        const cl_uint before = to->done->count;
+        if (!event_list_reserve(to->done, 2))
+            return CL_OUT_OF_HOST_MEMORY;
+        status = to->blocked && o->linear->at.kind != VULKAN_ROWS_HOST ? take_apart(o) : linear_take(o->linear, to);
+        const struct enqueueing taken = behind(to, before);
+        if (status == CL_SUCCESS && o->view == VIEW_COPY)
+            status = copy(o, true, &taken);
+    }
+    return status == CL_SUCCESS && to->done->count == none ? commands_placeholder(to) : status;
+}
+
+/* After a release that has failed, Vulkan may have the memory. */
+static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)
+{
+    const cl_uint none = to->done->count;
+    cl_int status = CL_SUCCESS;
+    for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++) {
+        struct rows_object *o = object_of(handover->transfers[i]);
+        const cl_uint before = to->done->count;
+        status = event_list_reserve(to->done, 3) ? linear_take(o->linear, to) : CL_OUT_OF_HOST_MEMORY;
+        const struct enqueueing taken = behind(to, before);
+        if (status == CL_SUCCESS && o->view == VIEW_COPY)
+            status = copy(o, false, &taken);
+        const struct enqueueing copied = behind(to, before);
+        if (status == CL_SUCCESS)
+            status = linear_give(o->linear, false, &copied);
+    }
+    return status == CL_SUCCESS && to->done->count == none ? commands_marker(to) : status;
+}
+
+const struct transport rows_transport = {
+    .name = "rows",
+    .title = "rows (copied on the GPU)",
+    .open = open_state,
+    .close = close_state,
+    .free_state = free,
+    .create = create,
+    .leave = leave,
+    .destroy = destroy,
+    .d3d_give = d3d_give,
+    .cl_take = cl_take,
+    .cl_give = cl_give,
+    .d3d_take = d3d_take,
+    .undo = undo,
+};

@@ -1,0 +1,271 @@
+/* Rows of the Vulkan layer: images that nothing is changed of are copied to linear memory, and back. On a software driver, with each
+ * method of the layer. */
+#include "vulkan_rig.h"
+#include "vulkan_side.h"
+
+enum { WIDTH = 256, HEIGHT = 128, MOST = 1 << 20, CYCLES = 2000 };
+
+static _Alignas(VULKAN_ROWS_PAGE) unsigned char memory[MOST];
+
+static bool open_rows(struct vulkan_rig *rig, const char *method)
+{
+    setenv("CLD3D_VULKAN", method, 1);
+    setenv("CLD3D_VULKAN_SMALLEST", "1", 1);
+    if (!vulkan_open(rig, true))
+        return false;
+    if (side_open())
+        return true;
+    vulkan_close(rig);
+    return false;
+}
+
+static VkImageCreateInfo frame(void)
+{
+    return vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, WIDTH, HEIGHT);
+}
+
+static struct vulkan_rows of_host(void)
+{
+    return (struct vulkan_rows){.kind = VULKAN_ROWS_HOST, .size = MOST, .address = (uintptr_t)memory};
+}
+
+static struct vulkan_move move_of(uint64_t rows, VkImage image, const struct vulkan_part *part, uint32_t row_texels)
+{
+    return (struct vulkan_move){.name = rows,
+                                .layout = VK_IMAGE_LAYOUT_GENERAL,
+                                .family = VULKAN_ANY_FAMILY,
+                                .image = HANDLE_NUMBER(image),
+                                .aspect = part->aspect,
+                                .level = part->level,
+                                .layer = part->layer,
+                                .row_texels = row_texels};
+}
+
+/* Between the rows' memory, with gaps, and dense bytes. */
+static void copy_memory(const struct vulkan_part *part, uint32_t row_texels, unsigned char *bytes, bool to_memory)
+{
+    const size_t row = (size_t)part->width * part->texel, pitch = (size_t)row_texels * part->texel;
+    for (uint32_t y = 0; y < part->height * part->depth; y++)
+        memcpy(to_memory ? memory + y * pitch : bytes + y * row, to_memory ? bytes + y * row : memory + y * pitch, row);
+}
+
+/* A part comes over and goes back changed; another one stays as it is. */
+static void both_ways(struct vulkan_rig *rig, const VkImageCreateInfo *info, const struct vulkan_part *part,
+                      const struct vulkan_part *rest)
+{
+    static unsigned char sent[MOST], got[MOST], other[MOST];
+    struct vulkan_thing image;
+    if (!vulkan_make_image(rig, info, 4096, &image))
+        return;
+    for (uint32_t gap = 0; gap < 2; gap++) {
+        struct vulkan_rows rows = of_host();
+        const uint32_t row_texels = part->width + gap * 48;
+        side_fill(other, sizeof(other), 99);
+        side_fill(sent, sizeof(sent), 1 + gap);
+        vulkan_put(rig, image.image, rest, other, VULKAN_DISCARD);
+        vulkan_put(rig, image.image, part, sent, 0);
+        if (!side_done(side.make_rows(HANDLE_NUMBER(image.image), &rows, side_why)))
+            break;
+        CHECK_INT(rows.file, -1);
+        CHECK_INT(side.fit_rows(rows.rows, HANDLE_NUMBER(image.image)), 1);
+        const struct vulkan_move move = move_of(rows.rows, image.image, part, row_texels);
+        memset(memory, 0xEE, sizeof(memory));
+        side_done(side.move_rows(&move, 1, 0, side_why));
+        copy_memory(part, row_texels, got, false);
+        CHECK_MEM(got, sent, vulkan_part_size(part));
+        CHECK_INT(memory[(part->height * part->depth - 1) * row_texels * part->texel + part->width * part->texel],
+                  0xEE);
+        side_fill(sent, sizeof(sent), 7 + gap);
+        copy_memory(part, row_texels, sent, true);
+        side_done(side.move_rows(&move, 1, 1, side_why));
+        vulkan_get(rig, image.image, part, got, 0);
+        CHECK_MEM(got, sent, vulkan_part_size(part));
+        vulkan_get(rig, image.image, rest, got, 0);
+        CHECK_MEM(got, other, vulkan_part_size(rest));
+        CHECK_INT(side.drop_rows(rows.rows), 1);
+        CHECK_INT(side.drop_rows(rows.rows), 0);
+    }
+    vulkan_drop(rig, &image);
+}
+
+static const char *const methods[] = {"record", "mapped", "export"};
+
+static void levels(void)
+{
+    const struct vulkan_part level = {VK_IMAGE_ASPECT_COLOR_BIT, 2, 1, WIDTH / 4, HEIGHT / 4, 1, 4},
+                             rest = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, WIDTH / 2, HEIGHT / 2, 1, 4};
+    VkImageCreateInfo info = frame();
+    info.mipLevels = 3;
+    info.arrayLayers = 2;
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        struct vulkan_rig rig;
+        if (!open_rows(&rig, methods[i]))
+            return;
+        both_ways(&rig, &info, &level, &rest);
+        vulkan_close(&rig);
+    }
+}
+
+static void slices(void)
+{
+    const struct vulkan_part level = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 32, 16, 8, 4},
+                             rest = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, 16, 8, 4, 4};
+    VkImageCreateInfo info = vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 32, 16);
+    struct vulkan_rig rig;
+    info.imageType = VK_IMAGE_TYPE_3D;
+    info.extent.depth = 8;
+    info.mipLevels = 2;
+    if (!open_rows(&rig, "record"))
+        return;
+    both_ways(&rig, &info, &level, &rest);
+    vulkan_close(&rig);
+}
+
+static void planes(void)
+{
+    const VkImageCreateInfo info = vulkan_image_info(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, WIDTH, HEIGHT);
+    const struct vulkan_part both[] = {{VK_IMAGE_ASPECT_PLANE_0_BIT, 0, 0, WIDTH, HEIGHT, 1, 1},
+                                       {VK_IMAGE_ASPECT_PLANE_1_BIT, 0, 0, WIDTH / 2, HEIGHT / 2, 1, 2}};
+    struct vulkan_rig rig;
+    if (!open_rows(&rig, "record"))
+        return;
+    if (vulkan_has_format(&rig, info.format, VK_IMAGE_TILING_OPTIMAL)) {
+        both_ways(&rig, &info, &both[0], &both[1]);
+        both_ways(&rig, &info, &both[1], &both[0]);
+    } else {
+        SKIP("the driver has no images with planes");
+    }
+    vulkan_close(&rig);
+}
+
+/* What is recorded is as the program asked for it. */
+static void unchanged(void)
+{
+    struct vulkan_rig rig;
+    struct vulkan_thing image;
+    struct vulkan_image found;
+    if (!open_rows(&rig, "record"))
+        return;
+    const VkImageCreateInfo info = frame();
+    if (vulkan_make_image(&rig, &info, 4096, &image)) {
+        CHECK_INT(image.offset, 4096); /* nobody has asked for memory of its own */
+        side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why));
+        CHECK_INT(found.tiling, VK_IMAGE_TILING_OPTIMAL);
+        CHECK(!found.memory.memory && !found.memory.exportable && !found.memory.mapped);
+        vulkan_drop(&rig, &image);
+        CHECK_REFUSED(side.find_image(HANDLE_NUMBER(image.image) + 8, &found, side_why));
+    }
+    vulkan_close(&rig);
+}
+
+static void trials(void)
+{
+    struct vulkan_rig rig;
+    struct vulkan_thing image;
+    if (!open_rows(&rig, "record"))
+        return;
+    const VkImageCreateInfo info = frame();
+    if (vulkan_make_image(&rig, &info, 0, &image)) {
+        struct vulkan_rows rows[] = {of_host(), {.kind = VULKAN_ROWS_FILE, .size = MOST}};
+        const unsigned before = side_files();
+        for (int i = 0; i < 2; i++) {
+            if (!side_done(side.make_rows(HANDLE_NUMBER(image.image), &rows[i], side_why)))
+                continue;
+            CHECK(rows[i].size >= MOST);
+            side_done(side.fill_rows(rows[i].rows, 0x12345678, side_why));
+            CHECK_INT(side.find_in_rows(rows[i].rows, 0x12345678, side_why), 1);
+            CHECK_REFUSED(side.find_in_rows(rows[i].rows, 0x12345679, side_why));
+            if (i == 0) {
+                CHECK(memory[MOST - 1] == 0x12 && memory[0] == 0x78);
+                memory[MOST / 2] ^= 1;
+                CHECK_REFUSED(side.find_in_rows(rows[i].rows, 0x12345678, side_why));
+            } else if (CHECK(rows[i].file >= 0)) {
+                CHECK_INT(side.close((uint64_t)rows[i].file), 1);
+            }
+            CHECK_INT(side.drop_rows(rows[i].rows), 1);
+        }
+        CHECK_INT(side_files(), before);
+        vulkan_drop(&rig, &image);
+    }
+    vulkan_close(&rig);
+}
+
+static void refusals(void)
+{
+    const struct vulkan_part all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, WIDTH, HEIGHT, 1, 4};
+    struct vulkan_rig rig;
+    struct vulkan_thing image;
+    if (!open_rows(&rig, "record"))
+        return;
+    const VkImageCreateInfo info = frame();
+    if (vulkan_make_image(&rig, &info, 0, &image)) {
+        struct vulkan_rows rows = of_host(), bad[] = {of_host(), of_host(), of_host()};
+        static unsigned char bytes[MOST];
+        vulkan_put(&rig, image.image, &all, bytes, VULKAN_DISCARD);
+        bad[0].kind = VULKAN_ROWS_KINDS;
+        bad[1].kind = UINT32_MAX;
+        bad[2].address += 3; /* not a page */
+        for (int i = 0; i < 3; i++)
+            CHECK_REFUSED(side.make_rows(HANDLE_NUMBER(image.image), &bad[i], side_why));
+        CHECK_REFUSED(side.make_rows(0, &rows, side_why));
+        rows.size = VULKAN_ROWS_PAGE;
+        side_done(side.make_rows(HANDLE_NUMBER(image.image), &rows, side_why));
+        const struct vulkan_move large = move_of(rows.rows, image.image, &all, WIDTH);
+        struct vulkan_move moves[] = {large, large, large, large, large, large};
+        moves[1].name += 1000;
+        moves[2].image = 0;
+        moves[3].level = 1;
+        moves[4].row_texels = WIDTH - 1;
+        moves[5].layout = VK_IMAGE_LAYOUT_UNDEFINED;
+        for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) /* the first is larger than the rows */
+            CHECK_REFUSED(side.move_rows(&moves[i], 1, i % 2, side_why));
+        CHECK_REFUSED(side.fill_rows(rows.rows + 1000, 0, side_why));
+        CHECK_REFUSED(side.find_in_rows(0, 0, side_why));
+        CHECK_INT(side.fit_rows(rows.rows, 0), 0);
+        CHECK_INT(side.fit_rows(0, HANDLE_NUMBER(image.image)), 0);
+        CHECK_INT(side.drop_rows(0), 0);
+        vulkan_drop(&rig, &image);
+        CHECK_REFUSED(side.move_rows(&large, 1, 0, side_why));
+        CHECK_INT(side.drop_rows(rows.rows), 1);
+    }
+    vulkan_close(&rig);
+}
+
+/* Rows end with their device, and leave nothing. */
+static void ends(void)
+{
+    struct vulkan_rig rig;
+    struct vulkan_thing image;
+    struct vulkan_rows rows = {.size = 0};
+    if (!open_rows(&rig, "record"))
+        return;
+    const VkImageCreateInfo info = frame();
+    if (vulkan_make_image(&rig, &info, 0, &image)) {
+        unsigned bad = 0;
+        const unsigned files = side_files();
+        for (unsigned i = 0; i < CYCLES; i++) {
+            rows = i % 2 ? of_host() : (struct vulkan_rows){.kind = VULKAN_ROWS_FILE, .size = VULKAN_ROWS_PAGE};
+            bad += !side.make_rows(HANDLE_NUMBER(image.image), &rows, NULL) ||
+                   (rows.file >= 0 && !side.close((uint64_t)rows.file)) || !side.drop_rows(rows.rows);
+        }
+        CHECK_INT(bad, 0);
+        CHECK_INT(side_files(), files);
+        rows = of_host();
+        side_done(side.make_rows(HANDLE_NUMBER(image.image), &rows, side_why));
+        vulkan_drop(&rig, &image);
+    }
+    vulkan_close(&rig);
+    CHECK_INT(side.drop_rows(rows.rows), 0);
+}
+
+static const struct tap_test tests[] = {
+    {"levels and layers come over and go back, with each method", levels},
+    {"slices", slices},
+    {"planes", planes},
+    {"nothing is changed of an image", unchanged},
+    {"what the device writes is seen, and what it reads", trials},
+    {"what is refused", refusals},
+    {"they end with their device, and leave nothing", ends},
+};
+
+TAP_MAIN(tests)
