@@ -10,6 +10,7 @@ struct image_mapping {
     void *pointer; /* the application's pointer */
     cl_mem narrow; /* owned; the mapped buffer, whose texels are in the declared format */
     bool writes;
+    bool unmapped; /* in the driver, but the copy from there was refused */
     size_t origin[3], region[3];
     struct image_mapping *after;
 };

@@ -111,25 +111,26 @@ static struct image_mapping *take_mapping(struct image_record *image, const void
     return mapping;
 }
 
-/* Unmaps the buffer, and copies what the application has written from there. If the driver refuses the first part, the
- * region stays mapped. */
+/* Unmaps the buffer, and copies what the application has written from there. If the driver refuses a part, the unmap can be
+ * tried again. */
 static cl_int unmap_part(const struct image_part *p, struct image_mapping *mapping, cl_event *event)
 {
     cl_event first = NULL, done = NULL;
-    cl_int status =
-        next.clEnqueueUnmapMemObject(p->queue, mapping->narrow, mapping->pointer, p->wait_count, p->wait, &first);
+    cl_int status = CL_SUCCESS;
+    if (!mapping->unmapped)
+        status =
+            next.clEnqueueUnmapMemObject(p->queue, mapping->narrow, mapping->pointer, p->wait_count, p->wait, &first);
+    mapping->unmapped = mapping->unmapped || status == CL_SUCCESS;
+    if (status == CL_SUCCESS && mapping->writes) {
+        const struct image_part behind = first ? image_part_behind(p, &first) : *p;
+        status = image_from_narrow(&behind, mapping->narrow, NULL, &done);
+    }
     if (status != CL_SUCCESS) {
+        event_put(first);
         add_mapping(p->image, mapping);
         return status;
     }
-    if (mapping->writes) {
-        const struct image_part behind = image_part_behind(p, &first);
-        status = image_from_narrow(&behind, mapping->narrow, NULL, &done);
-    }
-    if (status != CL_SUCCESS)
-        event_put(first);
-    else
-        status = image_publish(p, false, CL_COMMAND_UNMAP_MEM_OBJECT, done ? first : NULL, done ? done : first, event);
+    status = image_publish(p, false, CL_COMMAND_UNMAP_MEM_OBJECT, done ? first : NULL, done ? done : first, event);
     next.clReleaseMemObject(mapping->narrow);
     free(mapping);
     return status;
