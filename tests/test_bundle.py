@@ -139,10 +139,10 @@ def all_suites_run_on_hardware(machine):
     machine.opencl("gpu", "hardware")
     machine.add_vulkan("gpu", "hardware")
     assert machine.run() == 0, machine.done.stderr
-    assert [suite["passed"] for suite in machine.report["suites"]] == [1] * 4, machine.report
+    assert [suite["passed"] for suite in machine.report["suites"]] == [1] * 5, machine.report
     assert machine.report["status"] == 0 and machine.report["problem"] == "" and machine.report["left_out"] == []
     assert not any("--software" in suite["programs"][0]["details"] for suite in machine.report["suites"]), machine.report
-    assert machine.text.endswith("\n4 passed, 0 failed, 0 skipped\n"), machine.text
+    assert machine.text.endswith("\n5 passed, 0 failed, 0 skipped\n"), machine.text
     assert "OpenCL driver gpu.icd (" in machine.text and "gpu.json" in machine.text, machine.text
 
 
@@ -185,8 +185,8 @@ def without_vulkan_the_rest_runs(machine):
     machine.add_vulkan("intel", "none")
     assert machine.run() == 0, machine.done.stderr
     assert [each["name"] for each in machine.report["suites"]] == ["native", "wined3d"], machine.report
-    assert [each["name"] for each in machine.report["left_out"]] == ["dxvk", "dxvk-direct"], machine.report
-    assert machine.text.count("left out: no Vulkan driver here has a device that DXVK can use") == 2, machine.text
+    assert [each["name"] for each in machine.report["left_out"]] == ["dxvk", "dxvk-direct", "dxvk-rows"], machine.report
+    assert machine.text.count("left out: no Vulkan driver here has a device that DXVK can use") == 3, machine.text
 
 
 @case

@@ -310,7 +310,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     cl_int status = CL_INVALID_OPERATION;
     if (vulkan_locate(side, &o->base.surface, &o->at, why) && vulkan_fits(desc, &o->at, why))
         status = share_best(o, request, why);
-    if (status != CL_SUCCESS) {
+    if (status != CL_SUCCESS || !o->linear) {
         destroy(&o->base);
         return status;
     }

@@ -58,7 +58,8 @@ VkFormat vulkan_subresource(const VkImageCreateInfo *info, uint64_t aspect, uint
 
 uint32_t vulkan_texel_bytes(VkFormat format)
 {
-    return find_format(format)->bytes;
+    const struct format *found = find_format(format);
+    return found ? found->bytes : 1;
 }
 
 VkExtent3D vulkan_extent(const VkImageCreateInfo *info, uint64_t aspect, uint64_t level)
@@ -77,7 +78,7 @@ VkExtent3D vulkan_extent(const VkImageCreateInfo *info, uint64_t aspect, uint64_
 static uint64_t bytes_of(const VkImageCreateInfo *info)
 {
     return (uint64_t)info->extent.width * info->extent.height * info->extent.depth * info->arrayLayers *
-           find_format(info->format)->bytes;
+           vulkan_texel_bytes(info->format);
 }
 
 /* Whether an image can be copied to rows and back as it is: nothing is changed, so nothing can break. Smaller ones are copied
