@@ -323,12 +323,6 @@ static void some_frames(struct worker *w, unsigned picture, unsigned count)
     for (unsigned f = 0; f < count && !atomic_load(&over); f++)
         frame(w, &pair, roll(w, 100000));
     pair_close(w, &pair);
-    /* A driver may count a command for a moment after its end: the object is destroyed in a later call. */
-    for (int tries = 0; tries < 100 && device_refs(w) > w->device_refs + KEPT_COPIES && pair_open(w, &pair, picture);
-         tries++) {
-        pause_ms(10);
-        pair_close(w, &pair);
-    }
     if (!CHECK(device_refs(w) <= w->device_refs + KEPT_COPIES) ||
         !CHECK(context_refs(w) <= w->context_refs + KEPT_EVENTS)) {
         char line[100];
