@@ -231,11 +231,6 @@ static cl_int share(struct rows_object *o, const struct transfer_request *reques
     if (!o->linear)
         return CL_OUT_OF_HOST_MEMORY;
     o->base.memory = make_memory(o, request, &status);
-    if (!o->base.memory && o->view == VIEW_OF_BUFFER) {
-        o->view = VIEW_COPY;
-        o->row_texels = desc->width;
-        o->base.memory = make_memory(o, request, &status);
-    }
     if (o->base.memory)
         return CL_SUCCESS;
     give_linear(o->state, o->linear);
@@ -257,9 +252,7 @@ static cl_int share_best(struct rows_object *o, const struct transfer_request *r
     const bool same = gpu_same(&o->state->gpu.gpu, &o->at.image.memory.gpu);
     const char *named = setting_text(SETTING_ROWS);
     const cl_uint alignment = pitch_alignment(o->state->gpu.device);
-    char reason[VULKAN_WHY];
-    snprintf(reason, sizeof(reason), "%s%s", named[0] ? "CLD3D_ROWS: " : "",
-             "no kind of memory is shared by both devices");
+    char reason[VULKAN_WHY] = "no kind of memory that may be used is shared by both devices";
     cl_int status = surface_storage(request->context, desc, &storage, &converter);
     if (status != CL_SUCCESS || (memory.in_place && storage == STORED_BY_CONVERTER)) {
         snprintf(why, TRANSPORT_WHY, "the processor converts texels of %s", desc->format->name);

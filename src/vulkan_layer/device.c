@@ -45,7 +45,7 @@ static uint64_t smallest_image(void)
     return strtoull(text, NULL, 10);
 }
 
-/* Which of the extensions the device has, by the kinds of rows that they are for; the bits of `found` are theirs. */
+/* Which of the extensions the device has, by the kinds of rows that they are for. */
 static uint32_t find_kinds(const struct vulkan_device *device, bool *pci)
 {
     uint32_t count = 0, kinds = 0;
