@@ -1,7 +1,7 @@
 /* Measures what a frame costs through cld3d, by hand, and in its parts.
  *
  *     frames.exe [quick] [TEXT]               TEXT: only surfaces whose names hold it
- *     frames.exe ways [TEXT]                  and through the host's memory in any case, beside what cld3d chooses
+ *     frames.exe ways [TEXT]                  and by each transport in any case, beside what cld3d chooses
  *     frames.exe handover [TEXT]              acquire and release alone, without a kernel and with one, in their parts
  *     frames.exe alone WAY PATTERN [TEXT]     nothing but this, some seconds long, for a profiler
  *
@@ -19,7 +19,7 @@
 enum { MOST_TURNS = 21, ROUNDS_AT_ONCE = 9, WARM_UP = 2 };
 static double patience_ms = 14000;
 static const char *wanted = "";
-static bool by_host;                        /* with that way */
+static bool by_all;                         /* with those ways */
 static bool handover;                       /* nothing but acquire and release */
 static const char *only_way, *only_pattern; /* NULL: all are measured */
 
@@ -36,33 +36,39 @@ static const struct size {
     unsigned width, height;
 } sizes[] = {{"720p", 1280, 720}, {"1080p", 1920, 1080}, {"4K", 3840, 2160}};
 
+/* The first ones are cld3d's, each with a library of its own. */
+enum way { CLD3D, HOST, ROWS, HOST_ROWS, EXPERT, SHARED_WAYS = EXPERT, CAREFUL, DIRECT3D, KERNELS, MEMCPY, WAYS };
+static const char *const way_names[WAYS] = {"cld3d",   "host",     "rows",    "host rows", "expert",
+                                            "careful", "direct3d", "kernels", "memcpy"};
+
+static enum way shared_count(void)
+{
+    return by_all ? SHARED_WAYS : 1;
+}
+
+static enum way next_way(enum way way)
+{
+    return way + 1 == shared_count() ? EXPERT : way + 1;
+}
+
 struct bench {
     struct surface surface;
     char name[32];
-    struct user cld3d, host, expert;
+    struct user shared[SHARED_WAYS], expert;
     void *from, *to; /* of the memcpy */
     float value;     /* drawn last */
 };
-
-enum way { CLD3D, EXPERT, CAREFUL, DIRECT3D, KERNELS, MEMCPY, HOST, ALL_WAYS, WAYS = HOST };
-static const char *const way_names[ALL_WAYS] = {"cld3d", "expert", "careful", "direct3d", "kernels", "memcpy", "host"};
-
-static enum way way_count(void)
-{
-    return by_host ? ALL_WAYS : WAYS;
-}
 
 /* An expert who knows what the kernels do leaves a way out; a careful one never does. */
 static void run_way(struct bench *b, enum way way, const struct pattern *pattern, float value)
 {
     switch (way) {
-    case CLD3D: frame_cld3d(&b->surface, &b->cld3d, pattern, value); break;
     case EXPERT: frame_by_hand(&b->surface, &b->expert, pattern, pattern->reads, pattern->writes, value); break;
     case CAREFUL: frame_by_hand(&b->surface, &b->expert, pattern, true, true, value); break;
-    case HOST: frame_cld3d(&b->surface, &b->host, pattern, value); break;
     case DIRECT3D: frame_direct3d(&b->surface, pattern); break;
     case KERNELS: frame_kernels(&b->surface, &b->expert, pattern, value); break;
-    default: frame_memcpy(&b->surface, pattern, b->to, b->from); break;
+    case MEMCPY: frame_memcpy(&b->surface, pattern, b->to, b->from); break;
+    default: frame_cld3d(&b->surface, &b->shared[way], pattern, value); break;
     }
 }
 
@@ -81,11 +87,7 @@ static void check_way(struct bench *b, enum way way, const struct pattern *patte
     b->surface.ops->draw(&b->surface, drawn);
     run_way(b, way, pattern, written);
     if (pattern->reads)
-        expect(b, pattern, way, "OpenCL",
-               user_result(way == CLD3D  ? &b->cld3d
-                           : way == HOST ? &b->host
-                                         : &b->expert),
-               drawn);
+        expect(b, pattern, way, "OpenCL", user_result(way < SHARED_WAYS ? &b->shared[way] : &b->expert), drawn);
     expect(b, pattern, way, "Direct3D", b->surface.ops->look(&b->surface), pattern->writes ? written : drawn);
 }
 
@@ -107,25 +109,27 @@ static double measure(struct bench *b, enum way way, const struct pattern *patte
 }
 
 /* All ways in an order of chance, but the same one in each run. */
-static void shuffle(enum way order[ALL_WAYS])
+static unsigned shuffle(enum way order[WAYS])
 {
     static unsigned long long state = 1;
-    for (unsigned i = 0; i < way_count(); i++) {
+    unsigned count = 0;
+    for (enum way way = CLD3D; way < WAYS; way = next_way(way)) {
         state = state * 6364136223846793005u + 1442695040888963407u;
-        const unsigned at = (unsigned)(state >> 33) % (i + 1);
-        order[i] = order[at];
-        order[at] = (enum way)i;
+        const unsigned at = (unsigned)(state >> 33) % (count + 1);
+        order[count++] = order[at];
+        order[at] = way;
     }
+    return count;
 }
 
 static void measure_round(struct bench *b, const struct pattern *pattern, unsigned round)
 {
-    enum way order[ALL_WAYS] = {CLD3D};
-    double times[ALL_WAYS];
-    shuffle(order);
-    for (unsigned i = 0; i < way_count(); i++)
+    enum way order[WAYS] = {CLD3D};
+    double times[WAYS];
+    const unsigned count = shuffle(order);
+    for (unsigned i = 0; i < count; i++)
         times[order[i]] = measure(b, order[i], pattern);
-    for (unsigned way = 0; way < way_count(); way++)
+    for (enum way way = CLD3D; way < WAYS; way = next_way(way))
         printf("sample,frames,%s,%s,%s,%u,%.4f\n", b->name, pattern->name, way_names[way], round, times[way]);
 }
 
@@ -146,11 +150,25 @@ static void measure_alone(struct bench *b, const struct opencl *shared)
         pattern++;
     if (pattern == patterns + PATTERNS)
         fail("there is no pattern %s", only_pattern);
-    b->cld3d = user_open(&b->surface, shared, pattern);
-    for (enum way way = CLD3D; way < WAYS; way++)
+    b->shared[CLD3D] = user_open(&b->surface, shared, pattern);
+    for (enum way way = CLD3D; way < WAYS; way = next_way(way))
         if (strcmp(way_names[way], only_way) == 0)
             run_alone(b, way, pattern);
-    user_close(&b->cld3d);
+    user_close(&b->shared[CLD3D]);
+}
+
+/* ---- the users of cld3d ---- */
+
+static void open_users(struct bench *b, const struct opencl *shared, const struct pattern *pattern)
+{
+    for (enum way way = CLD3D; way < shared_count(); way++)
+        b->shared[way] = user_open(&b->surface, &shared[way], pattern);
+}
+
+static void close_users(struct bench *b)
+{
+    for (enum way way = CLD3D; way < shared_count(); way++)
+        user_close(&b->shared[way]);
 }
 
 /* ---- acquire and release alone ---- */
@@ -168,7 +186,7 @@ static int compare_times(const void *left, const void *right)
 static void measure_handovers(struct bench *b, enum way way, bool written)
 {
     static double times[HANDOVER_PARTS][HANDOVERS];
-    struct user *user = way == HOST ? &b->host : &b->cld3d;
+    struct user *user = &b->shared[way];
     const struct pattern pattern = {.writes = written};
     for (unsigned round = 0; round < HANDOVERS; round++) {
         double parts[3];
@@ -191,37 +209,24 @@ static void measure_handovers(struct bench *b, enum way way, bool written)
 static void measure_handover(struct bench *b, const struct opencl *shared)
 {
     static const struct pattern both = {.name = "both", .reads = true, .writes = true};
-    b->cld3d = user_open(&b->surface, &shared[0], &both);
-    b->host = user_open(&b->surface, &shared[1], &both);
+    open_users(b, shared, &both);
     for (int written = 0; written < 2; written++)
-        for (enum way way = CLD3D; way <= HOST; way = way == CLD3D ? HOST : ALL_WAYS)
+        for (enum way way = CLD3D; way < SHARED_WAYS; way++)
             measure_handovers(b, way, written);
-    user_close(&b->cld3d);
-    user_close(&b->host);
-}
-
-static void check_ways(struct bench *b, const struct pattern *pattern)
-{
-    for (enum way way = CLD3D; way <= CAREFUL; way++)
-        check_way(b, way, pattern);
-    if (by_host)
-        check_way(b, HOST, pattern);
+    close_users(b);
 }
 
 static void measure_turn(struct bench *b, const struct opencl *shared, const struct pattern *pattern, unsigned turn)
 {
-    b->cld3d = user_open(&b->surface, &shared[0], pattern);
-    if (by_host)
-        b->host = user_open(&b->surface, &shared[1], pattern);
-    check_ways(b, pattern);
+    open_users(b, shared, pattern);
+    for (enum way way = CLD3D; way <= CAREFUL; way = next_way(way))
+        check_way(b, way, pattern);
     for (int i = 0; i < WARM_UP; i++)
-        for (enum way way = CLD3D; way < way_count(); way++)
+        for (enum way way = CLD3D; way < WAYS; way = next_way(way))
             measure(b, way, pattern);
     for (unsigned i = 0; i < ROUNDS_AT_ONCE; i++)
         measure_round(b, pattern, turn * ROUNDS_AT_ONCE + i);
-    user_close(&b->cld3d);
-    if (by_host)
-        user_close(&b->host);
+    close_users(b);
 }
 
 static void measure_surface(struct bench *b, const struct opencl *shared)
@@ -264,18 +269,19 @@ static void bench_surface(struct surface surface, const char *kind, const char *
     free(b.from);
 }
 
-/* cld3d, and the one by the host if that is measured. */
-static void open_shared(struct opencl shared[2], cl_context_properties property, void *device)
+/* Of the ways of cld3d that are measured. */
+static void open_shared(struct opencl shared[SHARED_WAYS], cl_context_properties property, void *device)
 {
-    shared[0] = opencl_open(OPENCL_CLD3D, property, device);
-    if (by_host)
-        shared[1] = opencl_open(OPENCL_BY_HOST, property, device);
+    static const enum opencl_library libraries[SHARED_WAYS] = {OPENCL_CLD3D, OPENCL_BY_HOST, OPENCL_BY_ROWS,
+                                                               OPENCL_BY_HOST_ROWS};
+    for (enum way way = CLD3D; way < shared_count(); way++)
+        shared[way] = opencl_open(libraries[way], property, device);
 }
 
 static void bench_direct3d11(const struct opencl *plain, bool quick)
 {
     ID3D11Device *device = d3d11_open();
-    struct opencl shared[2];
+    struct opencl shared[SHARED_WAYS];
     open_shared(shared, CL_CONTEXT_D3D11_DEVICE_KHR, device);
     for (unsigned i = 0; i < (quick ? 1 : 3); i++) {
         const struct size *s = &sizes[i];
@@ -296,7 +302,7 @@ static void bench_direct3d11(const struct opencl *plain, bool quick)
 static void bench_direct3d9(const struct opencl *plain, bool quick)
 {
     void *device = d3d9_open();
-    struct opencl shared[2];
+    struct opencl shared[SHARED_WAYS];
     open_shared(shared, CL_CONTEXT_ADAPTER_D3D9EX_KHR, device);
     for (unsigned i = 0; i < (quick ? 1 : 3); i++) {
         const struct size *s = &sizes[i];
@@ -309,8 +315,8 @@ int main(int argc, char **argv)
 {
     const bool quick = argc > 1 && strcmp(argv[1], "quick") == 0, alone = argc > 3 && strcmp(argv[1], "alone") == 0;
     handover = argc > 1 && strcmp(argv[1], "handover") == 0;
-    by_host = handover || (argc > 1 && strcmp(argv[1], "ways") == 0);
-    const int words = quick || by_host ? 2 : alone ? 4 : 1;
+    by_all = handover || (argc > 1 && strcmp(argv[1], "ways") == 0);
+    const int words = quick || by_all ? 2 : alone ? 4 : 1;
     patience_ms = quick ? 2800 : patience_ms;
     if (alone) {
         patience_ms = 8000;

@@ -22,12 +22,18 @@ static void copy_file(const char *from, const char *to, const char *name)
         fail("%s cannot be made (error %lu)", copy, GetLastError());
 }
 
-/* A second file is a second library, which reads its settings with the first call. */
-static void copy_library(char *path)
+/* A second file is a second library, with settings of its own: its folder's name, and what it reads with the first context. */
+static const struct {
+    const char *folder, *transport, *rows; /* NULL: not set */
+} copies[] = {[OPENCL_BY_HOST] = {"\\host", "host", NULL},
+              [OPENCL_BY_ROWS] = {"\\rows", "rows,host", NULL},
+              [OPENCL_BY_HOST_ROWS] = {"\\host-rows", "rows,host", "host"}};
+
+static void copy_library(char *path, enum opencl_library library)
 {
     char original[MAX_PATH];
     strcpy(original, path);
-    strcat(path, "\\host");
+    strcat(path, copies[library].folder);
     CreateDirectoryA(path, NULL);
     copy_file(original, path, "OpenCL.dll");
     copy_file(original, path, "libcld3d.dll");
@@ -42,8 +48,8 @@ static HMODULE open_library(enum opencl_library from)
         GetSystemDirectoryA(path, MAX_PATH);
     else
         beside_program(path);
-    if (from == OPENCL_BY_HOST)
-        copy_library(path);
+    if (from >= OPENCL_BY_HOST)
+        copy_library(path, from);
     strcat(path, "\\OpenCL.dll");
     HMODULE library = LoadLibraryA(path);
     if (!library)
@@ -131,8 +137,10 @@ struct opencl opencl_open(enum opencl_library from, cl_context_properties proper
     struct opencl cl = {0};
     cl_int code;
     opencl_load(&cl.call, from);
-    if (from == OPENCL_BY_HOST)
-        SetEnvironmentVariableA("CLD3D_TRANSPORT", "host");
+    if (from >= OPENCL_BY_HOST) {
+        SetEnvironmentVariableA("CLD3D_TRANSPORT", copies[from].transport);
+        SetEnvironmentVariableA("CLD3D_ROWS", copies[from].rows);
+    }
     check_cl(cl.call.clGetPlatformIDs(1, &cl.platform, NULL), "clGetPlatformIDs", "install an OpenCL driver");
     check_cl(cl.call.clGetDeviceIDs(cl.platform, CL_DEVICE_TYPE_ALL, 1, &cl.device, NULL), "clGetDeviceIDs",
              "this OpenCL driver has no device");
@@ -146,8 +154,10 @@ struct opencl opencl_open(enum opencl_library from, cl_context_properties proper
     build(&cl);
     if (from != OPENCL_BELOW)
         find_creators(&cl);
-    if (from == OPENCL_BY_HOST)
+    if (from >= OPENCL_BY_HOST) {
         SetEnvironmentVariableA("CLD3D_TRANSPORT", NULL);
+        SetEnvironmentVariableA("CLD3D_ROWS", NULL);
+    }
     return cl;
 }
 

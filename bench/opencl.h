@@ -29,8 +29,10 @@ typedef void (*any_function)(void);
 
 enum opencl_library {
     OPENCL_CLD3D,
-    OPENCL_BELOW,   /* the system's own */
-    OPENCL_BY_HOST, /* cld3d, with objects that go through the host's memory alone */
+    OPENCL_BELOW,        /* the system's own */
+    OPENCL_BY_HOST,      /* cld3d, with objects that go through the host's memory alone */
+    OPENCL_BY_ROWS,      /* ... by rows, if they can ... */
+    OPENCL_BY_HOST_ROWS, /* ... and by rows in the host's memory */
 };
 
 void opencl_load(cl_icd_dispatch *call, enum opencl_library from);
