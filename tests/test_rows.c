@@ -87,7 +87,7 @@ static void methods(void)
     PART("part: images", FAKE_VULKAN_NO_FAULT, 0, NULL,
          {imitates("neo")    ? "1 objects shared by: rows in a dma-buf, an image of them" NO_BYTE
           : imitates("rocm") ? "1 objects shared by: rows in host memory, an image of them" NO_BYTE
-          : imitates("")     ? "2 objects shared by: rows in an opaque file descriptor, copied by OpenCL" NO_BYTE
+          : imitates("")     ? "2 objects shared by: rows in an image (opaque file descriptor)" NO_BYTE
                              : "2 objects shared by: rows in host memory, copied by OpenCL" NO_BYTE,
           2},
          {imitates("neo")    ? "1 objects shared by: rows in a dma-buf, copied by OpenCL" NO_BYTE
@@ -135,7 +135,7 @@ SHARING_CASE(one_object, 0)
 static void self_check(void)
 {
     PART("part: one object", FAKE_VULKAN_WRONG_ROWS, 0, "host", {by_rows, 0}, {warns, 1},
-         {"OpenCL does not find what Vulkan has written; they go", 1}, {"not rows: OpenCL does not find", 2});
+         {"a device does not see what the other has written; they go", 1}, {"not rows: a device does not see", 2});
     PART("part: one object", FAKE_VULKAN_SLOW_ROWS, 0, "host", {by_rows, 0}, {warns, 1},
          {"did not end within a second; they go", 1});
 }

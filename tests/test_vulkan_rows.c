@@ -24,6 +24,12 @@ static VkImageCreateInfo frame(void)
     return vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, WIDTH, HEIGHT);
 }
 
+/* An image of its own, of the whole image. */
+static struct vulkan_rows of_image(void)
+{
+    return (struct vulkan_rows){.kind = VULKAN_ROWS_IMAGE, .aspect = VK_IMAGE_ASPECT_COLOR_BIT};
+}
+
 static struct vulkan_rows of_host(void)
 {
     return (struct vulkan_rows){.kind = VULKAN_ROWS_HOST, .size = MOST, .address = (uintptr_t)memory};
@@ -158,32 +164,44 @@ static void unchanged(void)
     vulkan_close(&rig);
 }
 
-static void trials(void)
+/* Exported images, and those that stand for the program's. Bytes go from one to the other, and by linear memory. */
+static void images(void)
 {
+    const struct vulkan_part all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, VULKAN_ROWS_TRIAL_SIDE,
+                                    VULKAN_ROWS_TRIAL_SIDE,    1, 4};
+    static unsigned char sent[MOST], got[MOST];
     struct vulkan_rig rig;
     struct vulkan_thing image;
     if (!open_rows(&rig, "record"))
         return;
     const VkImageCreateInfo info = frame();
     if (vulkan_make_image(&rig, &info, 0, &image)) {
-        struct vulkan_rows rows[] = {of_host(), {.kind = VULKAN_ROWS_FILE, .size = MOST}};
+        struct vulkan_rows rows[] = {of_image(), of_image(), of_host()};
         const unsigned before = side_files();
-        for (int i = 0; i < 2; i++) {
-            if (!side_done(side.make_rows(HANDLE_NUMBER(image.image), &rows[i], side_why)))
-                continue;
-            CHECK(rows[i].size >= MOST);
-            side_done(side.fill_rows(rows[i].rows, 0x12345678, side_why));
-            CHECK_INT(side.find_in_rows(rows[i].rows, 0x12345678, side_why), 1);
-            CHECK_REFUSED(side.find_in_rows(rows[i].rows, 0x12345679, side_why));
-            if (i == 0) {
-                CHECK(memory[MOST - 1] == 0x12 && memory[0] == 0x78);
-                memory[MOST / 2] ^= 1;
-                CHECK_REFUSED(side.find_in_rows(rows[i].rows, 0x12345678, side_why));
-            } else if (CHECK(rows[i].file >= 0)) {
-                CHECK_INT(side.close((uint64_t)rows[i].file), 1);
-            }
+        rows[0].kind = VULKAN_ROWS_TRIAL;
+        side_done(side.make_rows(HANDLE_NUMBER(image.image), &rows[0], side_why));
+        for (int i = 1; i < 3; i++)
+            side_done(side.make_rows(rows[0].address, &rows[i], side_why));
+        const VkImage trial = (VkImage)(uintptr_t)rows[0].address;
+        const struct vulkan_move by_image = move_of(rows[1].rows, trial, &all, 0),
+                                 by_memory = move_of(rows[2].rows, trial, &all, VULKAN_ROWS_TRIAL_SIDE);
+        side_fill(sent, sizeof(sent), 5);
+        copy_memory(&all, VULKAN_ROWS_TRIAL_SIDE, sent, true);
+        side_done(side.move_rows(&by_memory, 1, 1, side_why));
+        side_done(side.move_rows(&by_image, 1, 0, side_why));
+        memset(memory, 0, sizeof(memory));
+        side_done(side.move_rows(&by_memory, 1, 1, side_why));
+        side_done(side.move_rows(&by_image, 1, 1, side_why));
+        side_done(side.move_rows(&by_memory, 1, 0, side_why));
+        copy_memory(&all, VULKAN_ROWS_TRIAL_SIDE, got, false);
+        CHECK_MEM(got, sent, vulkan_part_size(&all));
+        const struct vulkan_move larger = move_of(rows[1].rows, image.image, &all, 0);
+        CHECK_REFUSED(side.move_rows(&larger, 1, 0, side_why));
+        if (CHECK(rows[1].file >= 0))
+            CHECK_INT(side.close((uint64_t)rows[1].file), 1);
+        for (int i = 3; i-- > 0;)
             CHECK_INT(side.drop_rows(rows[i].rows), 1);
-        }
+        CHECK_REFUSED(side.find_image(rows[0].address, &(struct vulkan_image){0}, side_why));
         CHECK_INT(side_files(), before);
         vulkan_drop(&rig, &image);
     }
@@ -199,13 +217,14 @@ static void refusals(void)
         return;
     const VkImageCreateInfo info = frame();
     if (vulkan_make_image(&rig, &info, 0, &image)) {
-        struct vulkan_rows rows = of_host(), bad[] = {of_host(), of_host(), of_host()};
+        struct vulkan_rows rows = of_host(), bad[] = {of_host(), of_host(), of_host(), of_image()};
         static unsigned char bytes[MOST];
         vulkan_put(&rig, image.image, &all, bytes, VULKAN_DISCARD);
-        bad[0].kind = VULKAN_ROWS_KINDS;
+        bad[0].kind = VULKAN_ROWS_TRIAL + 1;
         bad[1].kind = UINT32_MAX;
         bad[2].address += 3; /* not a page */
-        for (int i = 0; i < 3; i++)
+        bad[3].level = 1;    /* there is none */
+        for (int i = 0; i < 4; i++)
             CHECK_REFUSED(side.make_rows(HANDLE_NUMBER(image.image), &bad[i], side_why));
         CHECK_REFUSED(side.make_rows(0, &rows, side_why));
         rows.size = VULKAN_ROWS_PAGE;
@@ -219,8 +238,6 @@ static void refusals(void)
         moves[5].layout = VK_IMAGE_LAYOUT_UNDEFINED;
         for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) /* the first is larger than the rows */
             CHECK_REFUSED(side.move_rows(&moves[i], 1, i % 2, side_why));
-        CHECK_REFUSED(side.fill_rows(rows.rows + 1000, 0, side_why));
-        CHECK_REFUSED(side.find_in_rows(0, 0, side_why));
         CHECK_INT(side.fit_rows(rows.rows, 0), 0);
         CHECK_INT(side.fit_rows(0, HANDLE_NUMBER(image.image)), 0);
         CHECK_INT(side.drop_rows(0), 0);
@@ -244,7 +261,7 @@ static void ends(void)
         unsigned bad = 0;
         const unsigned files = side_files();
         for (unsigned i = 0; i < CYCLES; i++) {
-            rows = i % 2 ? of_host() : (struct vulkan_rows){.kind = VULKAN_ROWS_FILE, .size = VULKAN_ROWS_PAGE};
+            rows = i % 2 ? of_host() : of_image();
             bad += !side.make_rows(HANDLE_NUMBER(image.image), &rows, NULL) ||
                    (rows.file >= 0 && !side.close((uint64_t)rows.file)) || !side.drop_rows(rows.rows);
         }
@@ -263,7 +280,7 @@ static const struct tap_test tests[] = {
     {"slices", slices},
     {"planes", planes},
     {"nothing is changed of an image", unchanged},
-    {"what the device writes is seen, and what it reads", trials},
+    {"images as rows, and images for trials", images},
     {"what is refused", refusals},
     {"they end with their device, and leave nothing", ends},
 };

@@ -84,19 +84,9 @@ static uint64_t move_rows(const struct vulkan_move *moves, uint64_t count, uint6
     return CALL(move_rows, AT(moves), count, back, AT(why));
 }
 
-static uint64_t fill_rows(uint64_t rows, uint64_t word, char *why)
-{
-    return CALL(fill_rows, rows, word, AT(why));
-}
-
-static uint64_t find_in_rows(uint64_t rows, uint64_t word, char *why)
-{
-    return CALL(find_in_rows, rows, word, AT(why));
-}
-
 static const struct vulkan_side client_side = {
-    find_image, find_place, find_buffer, export_memory, close_file, hold,      give_back,
-    pass,       make_rows,  drop_rows,   fit_rows,      move_rows,  fill_rows, find_in_rows,
+    find_image, find_place, find_buffer, export_memory, close_file, hold,
+    give_back,  pass,       make_rows,   drop_rows,     fit_rows,   move_rows,
 };
 
 /* The layer may become active later, with the program's first Vulkan instance. */

@@ -39,3 +39,18 @@ cl_int commands_placeholder(const struct enqueueing *to)
     event_list_add(to->done, status == CL_SUCCESS ? event : NULL);
     return status;
 }
+
+static bool has_times(cl_command_queue queue)
+{
+    cl_command_queue_properties properties = 0;
+    below()->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
+    return (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
+}
+
+cl_int commands_after_take(const struct enqueueing *to, cl_uint before)
+{
+    const struct enqueueing behind = {.queue = to->queue, .done = to->done};
+    if (to->done->count == before)
+        return commands_placeholder(to);
+    return has_times(to->queue) ? commands_placeholder(&behind) : CL_SUCCESS;
+}

@@ -11,4 +11,8 @@ cl_int commands_marker(const struct enqueueing *to);
  * would wait for everything before it. None if it is unobserved. */
 cl_int commands_placeholder(const struct enqueueing *to);
 
+/* The last step of a `cl_take` before which `done` had `before` events: a placeholder if there are no more, or for a queue with
+ * profiling. NVIDIA's driver has no times for an external acquire. */
+cl_int commands_after_take(const struct enqueueing *to, cl_uint before);
+
 #endif

@@ -1,6 +1,5 @@
-/* The transport by rows: Direct3D's images are copied on the GPU, in Direct3D's own queue, to linear memory that OpenCL works
- * on, and back. It needs no import of images, and changes none: for Direct3D on Vulkan (DXVK) with the layer of
- * libcld3d.so. */
+/* The transport by rows: Direct3D's images are copied on the GPU, in Direct3D's own queue, to memory that OpenCL works on, and
+ * back. It changes none of them: for Direct3D on Vulkan (DXVK) with the layer of libcld3d.so. */
 #include "d3d/formats.h"
 #include "d3d/staging.h"
 #include "formats/image.h"
@@ -9,7 +8,7 @@
 #include "settings.h"
 #include "transport/commands.h"
 #include "transport/host_memory.h"
-#include "transport/linear.h"
+#include "transport/shared_rows.h"
 #include "transport/surface_image.h"
 
 #include <stdio.h>
@@ -18,23 +17,24 @@
 /* What a context keeps. */
 struct state {
     struct vulkan_context gpu;
-    os_mutex lock;          /* guards what follows */
-    cl_command_queue queue; /* owned; NULL: not needed yet, or the context is released */
-    struct linear *spare;   /* owned; for objects that are made anew */
+    uint32_t kinds;            /* bits: the kinds of memory that may be used */
+    os_mutex lock;             /* guards what follows */
+    cl_command_queue queue;    /* owned; NULL: not needed yet, or the context is released */
+    struct shared_rows *spare; /* owned; for objects that are made anew */
     unsigned spares;
-    size_t bytes, most; /* of all linear memory, and its limit */
+    size_t bytes, most; /* of all rows, and its limit */
     bool closed;
 };
 
 /* How the program's object sees the rows. */
-enum view { VIEW_IN_PLACE, VIEW_OF_BUFFER, VIEW_COPY, VIEWS };
+enum view { VIEW_IN_PLACE, VIEW_OF_BUFFER, VIEW_COPY, VIEW_ITSELF, VIEWS };
 
 struct rows_object {
     struct transfer base;
     struct state *state;
     const struct vulkan_side *side;
     struct vulkan_location at;
-    struct linear *linear;
+    struct shared_rows *rows;
     uint32_t row_texels;
     enum view view;
 };
@@ -47,9 +47,13 @@ static struct rows_object *object_of(struct transfer *transfer)
 static void *open_state(cl_context context)
 {
     struct state *state = calloc(1, sizeof(*state));
+    static const char *const names[VULKAN_ROWS_KINDS] = {"host", "dma-buf", "opaque-fd"};
+    const char *named = setting_text(SETTING_ROWS);
     cl_ulong bytes = 0;
     if (!state)
         return NULL;
+    for (unsigned kind = 0; kind < VULKAN_ROWS_KINDS; kind++)
+        state->kinds |= !named[0] || setting_names(named, names[kind]) ? 1u << kind : 0;
     state->lock = (os_mutex)OS_MUTEX_INIT;
     state->gpu.context = context;
     vulkan_examine(&state->gpu);
@@ -62,16 +66,16 @@ static void *open_state(cl_context context)
 static void drop_spares(struct state *state, bool close)
 {
     os_lock(&state->lock);
-    struct linear *linear = state->spare, *after;
+    struct shared_rows *rows = state->spare, *after;
     state->spare = NULL;
     state->spares = 0;
-    for (const struct linear *each = linear; each; each = each->after)
+    for (const struct shared_rows *each = rows; each; each = each->after)
         state->bytes -= (size_t)each->at.size;
     state->closed = state->closed || close;
     os_unlock(&state->lock);
-    for (; linear; linear = after) {
-        after = linear->after;
-        linear_free(linear);
+    for (; rows; rows = after) {
+        after = rows->after;
+        rows_free(rows);
     }
 }
 
@@ -107,21 +111,20 @@ static cl_command_queue take_queue(struct state *state)
     return queue;
 }
 
-/* ---- linear memory ---- */
+/* ---- memory ---- */
 
 enum { SPARES_MOST = 4 };
 
 /* Memory that a former object had, if there is some of the size, on the image's device. */
-static struct linear *take_spare(struct state *state, const struct rows_object *o, enum vulkan_rows_kind kind,
-                                 size_t size)
+static struct shared_rows *take_spare(struct state *state, const struct rows_request *request)
 {
-    struct linear **place = &state->spare;
+    struct shared_rows **place = &state->spare;
     os_lock(&state->lock);
-    while (*place &&
-           ((*place)->at.kind != kind || (*place)->at.size < size || (*place)->at.size - size >= VULKAN_ROWS_PAGE ||
-            (*place)->side != o->side || !o->side->fit_rows((*place)->at.rows, o->at.native.image)))
+    while (*place && ((*place)->at.kind != request->kind || (*place)->at.size < request->size ||
+                      (*place)->at.size - request->size >= VULKAN_ROWS_PAGE || (*place)->side != request->side ||
+                      !request->side->fit_rows((*place)->at.rows, request->image)))
         place = &(*place)->after;
-    struct linear *found = *place;
+    struct shared_rows *found = *place;
     if (found) {
         *place = found->after;
         state->spares--;
@@ -140,45 +143,45 @@ static bool reserve(struct state *state, size_t size)
 }
 
 /* NULL: `why`, of VULKAN_WHY bytes, gives the reason. */
-static struct linear *take_linear(struct state *state, const struct rows_object *o, enum vulkan_rows_kind kind,
-                                  bool maps, size_t size, char *why)
+static struct shared_rows *get_rows(struct state *state, const struct rows_request *request, char *why)
 {
-    struct linear *linear = take_spare(state, o, kind, size);
-    if (linear)
-        return linear;
-    if (!reserve(state, size)) {
+    struct shared_rows *rows = take_spare(state, request);
+    if (rows)
+        return rows;
+    if (!reserve(state, request->size)) {
         drop_spares(state, false);
-        if (!reserve(state, size)) {
+        if (!reserve(state, request->size)) {
             snprintf(why, VULKAN_WHY,
                      "the context's objects have %zu MiB of such memory, and no more than %zu are used",
                      state->bytes >> 20, state->most >> 20);
             return NULL;
         }
     }
-    linear = linear_make(&state->gpu, o->side, o->at.native.image, kind, maps, size, why);
+    rows = rows_make(request, why);
     os_lock(&state->lock);
-    state->bytes -= size;
-    state->bytes += linear ? (size_t)linear->at.size : 0;
+    state->bytes -= request->size;
+    state->bytes += rows ? (size_t)rows->at.size : 0;
     os_unlock(&state->lock);
-    return linear;
+    return rows;
 }
 
-static void give_linear(struct state *state, struct linear *linear)
+/* An image that the application had is of no use to another object. */
+static void put_rows(struct state *state, struct shared_rows *rows)
 {
-    if (!linear)
+    if (!rows)
         return;
     os_lock(&state->lock);
-    const bool kept = !state->closed && state->spares < SPARES_MOST;
+    const bool kept = !state->closed && state->spares < SPARES_MOST && rows->at.kind != VULKAN_ROWS_IMAGE;
     if (kept) {
-        linear->after = state->spare;
-        state->spare = linear;
+        rows->after = state->spare;
+        state->spare = rows;
         state->spares++;
     } else {
-        state->bytes -= (size_t)linear->at.size;
+        state->bytes -= (size_t)rows->at.size;
     }
     os_unlock(&state->lock);
     if (!kept)
-        linear_free(linear);
+        rows_free(rows);
 }
 
 /* ---- creation ---- */
@@ -186,7 +189,7 @@ static void give_linear(struct state *state, struct linear *linear)
 static void destroy(struct transfer *transfer)
 {
     struct rows_object *o = object_of(transfer);
-    give_linear(o->state, o->linear);
+    put_rows(o->state, o->rows);
     free(o);
 }
 
@@ -204,12 +207,12 @@ static cl_mem make_memory(struct rows_object *o, const struct transfer_request *
     const struct surface_desc *desc = &request->surface.desc;
     cl_image_desc image = surface_image(desc, 0, 0);
     if (o->view == VIEW_IN_PLACE)
-        return image_create_over(request->context, request->flags, &desc->format->cl, &image, o->linear->host.bytes,
+        return image_create_over(request->context, request->flags, &desc->format->cl, &image, o->rows->host.bytes,
                                  status);
     if (o->view == VIEW_COPY)
         return surface_memory(request->context, request->flags, desc, status);
     image.image_row_pitch = (size_t)o->row_texels * desc->format->texel_bytes;
-    image.buffer = o->linear->buffer;
+    image.buffer = o->rows->memory;
     return next.clCreateImage(request->context, request->flags, &desc->format->cl, &image, NULL, status);
 }
 
@@ -218,23 +221,38 @@ static cl_int share(struct rows_object *o, const struct transfer_request *reques
                     enum view view, cl_uint alignment, char *why)
 {
     const struct surface_desc *desc = &request->surface.desc;
-    const bool maps = view != VIEW_IN_PLACE;
+    const cl_image_desc image = surface_image(desc, 0, 0);
     cl_int status = CL_OUT_OF_RESOURCES;
-    /* NVIDIA's driver creates images of imported buffers, but no command takes them. */
-    o->view = kind == VULKAN_ROWS_FILE || (kind == VULKAN_ROWS_DMA_BUF && view == VIEW_IN_PLACE) ? VIEW_COPY : view;
+    o->view = kind == VULKAN_ROWS_IMAGE                              ? VIEW_ITSELF
+              : kind == VULKAN_ROWS_DMA_BUF && view == VIEW_IN_PLACE ? VIEW_COPY
+                                                                     : view;
     o->row_texels = o->view == VIEW_OF_BUFFER ? (desc->width + alignment - 1) / alignment * alignment : desc->width;
     const size_t rows[3] = {1, desc->height, desc->depth};
-    const size_t size = cl_region_bytes(rows, (size_t)o->row_texels * desc->format->texel_bytes);
-    if (!linear_works(&o->state->gpu, o->side, &o->at.image.memory.gpu, o->at.native.image, kind, maps, why))
+    const struct rows_request wanted = {
+        .gpu = &o->state->gpu,
+        .side = o->side,
+        .image = o->at.native.image,
+        .aspect = vulkan_aspect(desc),
+        .level = o->at.native.level,
+        .layer = o->at.native.layer,
+        .kind = kind,
+        .maps = view != VIEW_IN_PLACE,
+        .size = cl_region_bytes(rows, (size_t)o->row_texels * desc->format->texel_bytes),
+        .texel = desc->format->texel_bytes,
+        .format = &desc->format->cl,
+        .flags = request->flags,
+        .desc = &image,
+    };
+    if (!rows_work(&wanted, &o->at.image.memory.gpu, why))
         return CL_INVALID_OPERATION;
-    o->linear = take_linear(o->state, o, kind, maps, size, why);
-    if (!o->linear)
+    o->rows = get_rows(o->state, &wanted, why);
+    if (!o->rows)
         return CL_OUT_OF_HOST_MEMORY;
-    o->base.memory = make_memory(o, request, &status);
+    o->base.memory = o->view == VIEW_ITSELF ? o->rows->memory : make_memory(o, request, &status);
     if (o->base.memory)
         return CL_SUCCESS;
-    give_linear(o->state, o->linear);
-    o->linear = NULL;
+    put_rows(o->state, o->rows);
+    o->rows = NULL;
     snprintf(why, VULKAN_WHY, "the OpenCL below creates no image: error %d", status);
     return status;
 }
@@ -243,14 +261,12 @@ static cl_int share(struct rows_object *o, const struct transfer_request *reques
  * device's. */
 static cl_int share_best(struct rows_object *o, const struct transfer_request *request, char *why)
 {
-    static const enum vulkan_rows_kind order[] = {VULKAN_ROWS_FILE, VULKAN_ROWS_DMA_BUF, VULKAN_ROWS_HOST};
-    static const char *const names[VULKAN_ROWS_KINDS] = {"host", "dma-buf", "opaque-fd"};
+    static const enum vulkan_rows_kind order[] = {VULKAN_ROWS_IMAGE, VULKAN_ROWS_DMA_BUF, VULKAN_ROWS_HOST};
     const struct surface_desc *desc = &request->surface.desc;
     const struct host_memory memory = host_memory_of_context(request->context);
     const struct converter *converter;
     enum image_storage storage;
     const bool same = gpu_same(&o->state->gpu.gpu, &o->at.image.memory.gpu);
-    const char *named = setting_text(SETTING_ROWS);
     const cl_uint alignment = pitch_alignment(o->state->gpu.device);
     char reason[VULKAN_WHY] = "no kind of memory that may be used is shared by both devices";
     cl_int status = surface_storage(request->context, desc, &storage, &converter);
@@ -264,8 +280,10 @@ static cl_int share_best(struct rows_object *o, const struct transfer_request *r
                                                                                              : VIEW_COPY;
     status = CL_INVALID_OPERATION;
     for (unsigned i = 0; i < VULKAN_ROWS_KINDS && status != CL_SUCCESS; i++) {
-        const bool imports = same && (o->state->gpu.imports >> order[i] & 1);
-        if ((order[i] == VULKAN_ROWS_HOST || imports) && (!named[0] || setting_names(named, names[order[i]])))
+        const bool as_image = storage == STORED_AS_DECLARED && !o->state->gpu.linear,
+                   imports =
+                       same && (o->state->gpu.imports >> order[i] & 1) && (order[i] != VULKAN_ROWS_IMAGE || as_image);
+        if ((order[i] == VULKAN_ROWS_HOST || imports) && (o->state->kinds >> order[i] & 1))
             status = share(o, request, order[i], view, alignment, reason);
     }
     if (status != CL_SUCCESS)
@@ -279,8 +297,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
         {"rows in host memory, in place", "rows in host memory, an image of them",
          "rows in host memory, copied by OpenCL"},
         {NULL, "rows in a dma-buf, an image of them", "rows in a dma-buf, copied by OpenCL"},
-        {NULL, "rows in an opaque file descriptor, an image of them",
-         "rows in an opaque file descriptor, copied by OpenCL"},
+        {[VIEW_ITSELF] = "rows in an image (opaque file descriptor)"},
     };
     const struct surface_desc *desc = &request->surface.desc;
     const struct vulkan_side *side = vulkan_access(why);
@@ -303,12 +320,14 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     cl_int status = CL_INVALID_OPERATION;
     if (vulkan_locate(side, &o->base.surface, &o->at, why) && vulkan_fits(desc, &o->at, why))
         status = share_best(o, request, why);
-    if (status != CL_SUCCESS || !o->linear) {
+    if (status != CL_SUCCESS || !o->rows) {
         destroy(&o->base);
         return status;
     }
-    o->base.lends = o->view == VIEW_IN_PLACE ? LENDS_COUNTED : o->view == VIEW_COPY ? LENDS_NOTHING : LENDS_UNCOUNTED;
-    o->base.method = methods[o->linear->at.kind][o->view];
+    o->base.lends = o->view == VIEW_IN_PLACE    ? LENDS_COUNTED
+                    : o->view == VIEW_OF_BUFFER ? LENDS_UNCOUNTED
+                                                : LENDS_NOTHING;
+    o->base.method = methods[o->rows->at.kind][o->view];
     why[0] = '\0';
     *made = &o->base;
     return CL_SUCCESS;
@@ -325,9 +344,7 @@ static bool locate(const struct handover *handover)
         struct vulkan_location now = o->at;
         char why[VULKAN_WHY] = "it has no image";
         all = handover->api->native->find_again(&o->base.surface, &now.native) &&
-              o->side->find_image(now.native.image, &now.image, why) && vulkan_fits(&o->base.surface.desc, &now, why) &&
-              (o->side->fit_rows(o->linear->at.rows, now.native.image) ||
-               !snprintf(why, sizeof(why), "it is on another device"));
+              o->side->find_image(now.native.image, &now.image, why) && vulkan_fits(&o->base.surface.desc, &now, why);
         if (all)
             o->at = now;
         else if (handover->api->native->alive(&o->base.surface)) /* a lost device is logged there */
@@ -359,7 +376,7 @@ static bool move(const struct handover *handover, bool back)
     bool all = true;
     for (cl_uint i = 0, count = 0; i < handover->count && all; i++) {
         const struct rows_object *o = object_of(handover->transfers[i]);
-        moves[count++] = (struct vulkan_move){.name = o->linear->at.rows,
+        moves[count++] = (struct vulkan_move){.name = o->rows->at.rows,
                                               .layout = o->at.native.layout,
                                               .family = o->at.native.family,
                                               .image = o->at.native.image,
@@ -387,12 +404,12 @@ static bool take_back(const struct handover *handover)
     event_list_open(&done);
     to.done = &done;
     for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++) {
-        struct linear *linear = object_of(handover->transfers[i])->linear;
-        if (!linear_is_taken(linear))
+        struct shared_rows *rows = object_of(handover->transfers[i])->rows;
+        if (!rows_are_taken(rows))
             continue;
         if (!to.queue)
             to.queue = take_queue(state);
-        status = to.queue ? linear_give(linear, true, &to) : CL_OUT_OF_RESOURCES;
+        status = to.queue ? rows_give(rows, true, &to) : CL_OUT_OF_RESOURCES;
     }
     const bool ended = event_list_await(&done);
     event_list_close(&done);
@@ -448,11 +465,11 @@ static cl_int copy(struct rows_object *o, bool to_image, const struct enqueueing
     cl_event event = NULL;
     if (!event_list_reserve(to->done, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status =
-        to_image ? below()->clEnqueueCopyBufferToImage(to->queue, o->linear->buffer, o->base.memory, 0, origin, region,
-                                                       to->wait_count, to->wait, &event)
-                 : below()->clEnqueueCopyImageToBuffer(to->queue, o->base.memory, o->linear->buffer, origin, region, 0,
-                                                       to->wait_count, to->wait, &event);
+    const cl_int status = to_image
+                              ? below()->clEnqueueCopyBufferToImage(to->queue, o->rows->memory, o->base.memory, 0,
+                                                                    origin, region, to->wait_count, to->wait, &event)
+                              : below()->clEnqueueCopyImageToBuffer(to->queue, o->base.memory, o->rows->memory, origin,
+                                                                    region, 0, to->wait_count, to->wait, &event);
     if (status == CL_SUCCESS) /* that of an emulated image is tracked for an application, which never gets it */
         registry_forget(RECORD_EVENT, event);
     event_list_add(to->done, status == CL_SUCCESS ? event : NULL);
@@ -476,7 +493,7 @@ static cl_int take_apart(struct rows_object *o)
     struct event_list done;
     event_list_open(&done);
     const struct enqueueing to = {.queue = take_queue(o->state), .done = &done};
-    cl_int status = to.queue ? linear_take(o->linear, &to) : CL_OUT_OF_RESOURCES;
+    cl_int status = to.queue ? rows_take(o->rows, &to) : CL_OUT_OF_RESOURCES;
     if (!event_list_await(&done) && status == CL_SUCCESS)
         status = CL_OUT_OF_RESOURCES;
     event_list_close(&done);
@@ -493,12 +510,12 @@ static cl_int cl_take(const struct handover *handover, const struct enqueueing *
         const cl_uint before = to->done->count;
         if (!event_list_reserve(to->done, 2))
             return CL_OUT_OF_HOST_MEMORY;
-        status = to->blocked && o->linear->at.kind != VULKAN_ROWS_HOST ? take_apart(o) : linear_take(o->linear, to);
+        status = to->blocked && o->rows->at.kind != VULKAN_ROWS_HOST ? take_apart(o) : rows_take(o->rows, to);
         const struct enqueueing taken = behind(to, before);
         if (status == CL_SUCCESS && o->view == VIEW_COPY)
             status = copy(o, true, &taken);
     }
-    return status == CL_SUCCESS && to->done->count == none ? commands_placeholder(to) : status;
+    return status == CL_SUCCESS ? commands_after_take(to, none) : status;
 }
 
 /* After a release that has failed, Vulkan may have the memory. */
@@ -509,13 +526,13 @@ static cl_int cl_give(const struct handover *handover, const struct enqueueing *
     for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++) {
         struct rows_object *o = object_of(handover->transfers[i]);
         const cl_uint before = to->done->count;
-        status = event_list_reserve(to->done, 3) ? linear_take(o->linear, to) : CL_OUT_OF_HOST_MEMORY;
+        status = event_list_reserve(to->done, 3) ? rows_take(o->rows, to) : CL_OUT_OF_HOST_MEMORY;
         const struct enqueueing taken = behind(to, before);
         if (status == CL_SUCCESS && o->view == VIEW_COPY)
             status = copy(o, false, &taken);
         const struct enqueueing copied = behind(to, before);
         if (status == CL_SUCCESS)
-            status = linear_give(o->linear, false, &copied);
+            status = rows_give(o->rows, false, &copied);
     }
     return status == CL_SUCCESS && to->done->count == none ? commands_marker(to) : status;
 }

@@ -234,8 +234,7 @@ static bool d3d_give(const struct handover *handover)
 /* The resource already contains what OpenCL has written, unless it has moved. */
 static bool take(const struct handover *handover)
 {
-    bool all = driver_releases(handover);
-    all = all_stayed(handover) && all;
+    bool all = all_stayed(handover);
     all = pass(handover, true) && all;
     return handover->api->native->alive(&handover->transfers[0]->surface) && all;
 }
@@ -247,23 +246,12 @@ static bool d3d_take(const struct handover *handover)
 
 /* ---- OpenCL's steps ---- */
 
-static bool has_times(cl_command_queue queue)
-{
-    cl_command_queue_properties properties = 0;
-    below()->clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
-    return (properties & CL_QUEUE_PROFILING_ENABLE) != 0;
-}
-
-/* NVIDIA's driver waits in the call for what a user event blocks before an external acquire, and has no profiling times
- * for it. */
+/* NVIDIA's driver waits in the call for what a user event blocks before an external acquire. */
 static cl_int cl_take(const struct handover *handover, const struct enqueueing *to)
 {
     const cl_uint before = to->done->count;
     const cl_int status = to->blocked ? vulkan_external_apart(handover, true) : vulkan_external(handover, true, to);
-    if (status != CL_SUCCESS || to->done->count == before)
-        return status == CL_SUCCESS ? commands_placeholder(to) : status;
-    const struct enqueueing behind = {.queue = to->queue, .done = to->done};
-    return has_times(to->queue) ? commands_placeholder(&behind) : CL_SUCCESS;
+    return status == CL_SUCCESS ? commands_after_take(to, before) : status;
 }
 
 static cl_int cl_give(const struct handover *handover, const struct enqueueing *to)

@@ -22,7 +22,7 @@ static uint32_t listed(cl_device_id device, cl_device_info list, uint32_t silent
     if (below()->clGetDeviceInfo(device, list, sizeof(types), types, &size) != CL_SUCCESS)
         return silent;
     for (size_t i = 0; i < size / sizeof(types[0]); i++)
-        found |= types[i] == CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR ? 1u << VULKAN_ROWS_FILE
+        found |= types[i] == CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR ? 1u << VULKAN_ROWS_IMAGE
                  : types[i] == CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR ? 1u << VULKAN_ROWS_DMA_BUF
                                                                      : 0;
     return found;
@@ -30,7 +30,7 @@ static uint32_t listed(cl_device_id device, cl_device_info list, uint32_t silent
 
 void vulkan_examine(struct vulkan_context *c)
 {
-    const uint32_t files = 1u << VULKAN_ROWS_FILE;
+    const uint32_t files = 1u << VULKAN_ROWS_IMAGE;
     struct device_list devices;
     cl_platform_id platform = NULL;
     devices_of_context(below(), c->context, &devices);

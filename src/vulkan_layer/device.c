@@ -11,7 +11,7 @@ static const struct {
     uint32_t kinds;
 } extensions[] = {
     {VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, 1u << VULKAN_ROWS_HOST},
-    {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, 1u << VULKAN_ROWS_FILE},
+    {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, 1u << VULKAN_ROWS_IMAGE},
     {VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, 1u << VULKAN_ROWS_DMA_BUF},
 };
 enum { EXTENSIONS = sizeof(extensions) / sizeof(extensions[0]) };
@@ -62,7 +62,7 @@ static uint32_t find_kinds(const struct vulkan_device *device, bool *pci)
     }
     free(list);
     /* A dma-buf is got by the functions for file descriptors. */
-    return kinds >> VULKAN_ROWS_FILE & 1 ? kinds : kinds & ~(1u << VULKAN_ROWS_DMA_BUF);
+    return kinds >> VULKAN_ROWS_IMAGE & 1 ? kinds : kinds & ~(1u << VULKAN_ROWS_DMA_BUF);
 }
 
 /* The memory types in which buffers are made exportable. Direct3D reports the addresses of its buffers, which is the
@@ -135,7 +135,7 @@ static const char *choose_method(struct vulkan_device *device, const VkDeviceCre
         return is_cpu ? NULL : "its memory is not the host's";
     }
     device->method = exports || (driver == VK_DRIVER_ID_NVIDIA_PROPRIETARY && !records) ? VULKAN_EXPORT : VULKAN_RECORD;
-    if (device->method == VULKAN_EXPORT && !(device->shares >> VULKAN_ROWS_FILE & 1))
+    if (device->method == VULKAN_EXPORT && !(device->shares >> VULKAN_ROWS_IMAGE & 1))
         return "it cannot export memory (VK_KHR_external_memory_fd)";
     if (device->method == VULKAN_RECORD && !device->shares)
         return "it shares no memory (VK_EXT_external_memory_host, VK_KHR_external_memory_fd)";

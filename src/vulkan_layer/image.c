@@ -130,9 +130,8 @@ static bool as_good_linear(const struct vulkan_device *device, VkFormat format)
     return (can.optimalTilingFeatures & ~can.linearTilingFeatures) == 0;
 }
 
-/* Whether the driver supports exactly this image, exportable if `external` is not NULL. */
-static bool is_supported(const struct vulkan_device *device, const VkImageCreateInfo *info,
-                         const VkPhysicalDeviceExternalImageFormatInfo *external)
+bool vulkan_supports_image(const struct vulkan_device *device, const VkImageCreateInfo *info,
+                           const VkPhysicalDeviceExternalImageFormatInfo *external)
 {
     const VkPhysicalDeviceImageFormatInfo2 question = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
                                                        external,
@@ -164,18 +163,17 @@ bool vulkan_plan_image(const struct vulkan_device *device, const VkImageCreateIn
         return false;
     if (device->method == VULKAN_MAPPED) {
         plan->info.tiling = VK_IMAGE_TILING_LINEAR;
-        return as_good_linear(device, wanted->format) && is_supported(device, &plan->info, NULL);
+        return as_good_linear(device, wanted->format) && vulkan_supports_image(device, &plan->info, NULL);
     }
     plan->external = (VkExternalMemoryImageCreateInfo){VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
                                                        wanted->pNext, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     plan->info.pNext = &plan->external;
-    return worth_export(device, wanted) && is_supported(device, wanted, &external);
+    return worth_export(device, wanted) && vulkan_supports_image(device, wanted, &external);
 }
 
 /* ---- their life ---- */
 
-/* Creates an image as planned, and records it. */
-static VkResult make_image(struct vulkan_device *device, const struct vulkan_plan *plan, bool changed,
+VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan, bool changed,
                            const VkAllocationCallbacks *allocator, VkImage *made)
 {
     struct vulkan_image_record *image = calloc(1, sizeof(*image));
@@ -201,11 +199,11 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_CreateImage(VkDevice handle, const VkImage
 {
     struct vulkan_device *device = vulkan_device_of(handle);
     struct vulkan_plan plan;
-    if (vulkan_plan_image(device, info, &plan) && make_image(device, &plan, true, allocator, made) == VK_SUCCESS)
+    if (vulkan_plan_image(device, info, &plan) && vulkan_make_image(device, &plan, true, allocator, made) == VK_SUCCESS)
         return VK_SUCCESS;
     plan.info = *info;
     if (may_be_copied(device, info))
-        return make_image(device, &plan, false, allocator, made);
+        return vulkan_make_image(device, &plan, false, allocator, made);
     return device->calls.CreateImage(handle, info, allocator, made);
 }
 

@@ -51,7 +51,7 @@ static_assert(sizeof(void *) == 8, "handles are pointers: the host's side has 64
     X(DestroyDevice) X(GetDeviceQueue) X(GetMemoryFdKHR) X(GetImageMemoryRequirements)                          \
     X(GetImageSubresourceLayout) X(CreateCommandPool) X(DestroyCommandPool) X(ResetCommandPool)                 \
     X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer) X(CmdPipelineBarrier)                   \
-    X(CmdCopyImageToBuffer) X(CmdCopyBufferToImage) X(CmdCopyBuffer) X(CmdFillBuffer)                           \
+    X(CmdCopyImageToBuffer) X(CmdCopyBufferToImage) X(CmdCopyImage)                                             \
     X(GetBufferMemoryRequirements) X(GetMemoryHostPointerPropertiesEXT)                                         \
     X(CreateFence) X(DestroyFence) X(ResetFences) X(GetFenceStatus) X(WaitForFences)
 /* clang-format on */
@@ -191,6 +191,12 @@ struct vulkan_plan {
 
 /* False: the image is created as requested (`plan->info`). */
 bool vulkan_plan_image(const struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan);
+/* Whether the driver supports exactly this image, exportable if `external` is not NULL. */
+bool vulkan_supports_image(const struct vulkan_device *device, const VkImageCreateInfo *info,
+                           const VkPhysicalDeviceExternalImageFormatInfo *external);
+/* Creates an image as planned, and records it. */
+VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan, bool changed,
+                           const VkAllocationCallbacks *allocator, VkImage *made);
 /* A copy of what is known about the image with that handle. False: `why` gives the reason. */
 bool vulkan_look_up_image(uint64_t handle, struct vulkan_image_record *image, char *why);
 /* The format of a subresource, of which `aspect` is colour or a plane; VK_FORMAT_UNDEFINED: there is none. */
@@ -243,8 +249,6 @@ uint64_t vulkan_make_rows(uint64_t image, struct vulkan_rows *rows, char *why);
 uint64_t vulkan_drop_rows(uint64_t rows);
 uint64_t vulkan_fit_rows(uint64_t rows, uint64_t image);
 uint64_t vulkan_move_rows(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
-uint64_t vulkan_fill_rows(uint64_t rows, uint64_t word, char *why);
-uint64_t vulkan_find_in_rows(uint64_t rows, uint64_t word, char *why);
 
 /* ---- the functions that the program calls ---- */
 

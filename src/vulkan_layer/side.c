@@ -80,8 +80,6 @@ const struct vulkan_side *vulkan_side_here(void)
         .drop_rows = vulkan_drop_rows,
         .fit_rows = vulkan_fit_rows,
         .move_rows = vulkan_move_rows,
-        .fill_rows = vulkan_fill_rows,
-        .find_in_rows = vulkan_find_in_rows,
     };
     return vulkan_layer_active() ? &side : NULL;
 }

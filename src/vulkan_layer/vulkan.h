@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum {
-    VULKAN_SIDE_VERSION = 3,
+    VULKAN_SIDE_VERSION = 4,
     VULKAN_WHY = 160, /* bytes for a reason */
     VULKAN_ANY_FAMILY = 0x7fffffff,
 };
@@ -55,25 +55,30 @@ struct vulkan_move {
     uint32_t layout; /* the VkImageLayout that the image has in Direct3D */
     uint32_t family; /* of the queue that Direct3D submits to, which must be the program's first one with graphics;
                       * VULKAN_ANY_FAMILY: is that queue */
-    /* for `move_rows`: the image, its subresource, and texels from row to row in the memory */
+    /* for `move_rows`: the image, its subresource, and texels from row to row in linear memory */
     uint64_t image;
     uint32_t aspect, level, layer, row_texels;
 };
 
-/* Linear memory that a Vulkan device copies to and from, and that OpenCL works on. */
+/* Memory that a Vulkan device copies to and from, and that OpenCL works on. */
 enum vulkan_rows_kind {
-    VULKAN_ROWS_HOST,    /* memory of the caller's (VK_EXT_external_memory_host) */
-    VULKAN_ROWS_DMA_BUF, /* of the device, exported as a dma-buf */
-    VULKAN_ROWS_FILE,    /* of the device, exported as an opaque file descriptor */
-    VULKAN_ROWS_KINDS
+    VULKAN_ROWS_HOST,    /* linear memory of the caller's (VK_EXT_external_memory_host) */
+    VULKAN_ROWS_DMA_BUF, /* linear memory of the device, exported as a dma-buf */
+    VULKAN_ROWS_IMAGE,   /* an image as large as the subresource, exported as an opaque file descriptor */
+    VULKAN_ROWS_KINDS,
+    VULKAN_ROWS_TRIAL =
+        VULKAN_ROWS_KINDS, /* a small image that is not exported: it stands for the program's in a trial */
 };
-enum { VULKAN_ROWS_PAGE = 65536 };
+enum { VULKAN_ROWS_PAGE = 65536, VULKAN_ROWS_TRIAL_SIDE = 128 /* texels */ };
 struct vulkan_rows {
     uint64_t rows;    /* out: their identifier, which is never used again */
     uint64_t size;    /* bytes, in whole VULKAN_ROWS_PAGEs; out: of the whole memory, which an import has to name */
-    uint64_t address; /* VULKAN_ROWS_HOST: of the memory, a multiple of VULKAN_ROWS_PAGE; it must outlive the rows */
+    uint64_t address; /* VULKAN_ROWS_HOST: of the memory, a multiple of VULKAN_ROWS_PAGE; it must outlive the rows.
+                       * VULKAN_ROWS_TRIAL: out, the image's handle; its layout is VK_IMAGE_LAYOUT_GENERAL */
     uint32_t kind;
-    int32_t file; /* out: the caller's, for `close` or an import that succeeds; VULKAN_ROWS_HOST: -1 */
+    int32_t file;                  /* out: the caller's, for `close` or an import that succeeds; or -1 */
+    uint32_t aspect, level, layer; /* the subresource, which gives an image its format and extent */
+    uint32_t unused;
 };
 
 /* The functions. Each returns 1, or 0 and the reason: VULKAN_WHY bytes at `why`, which may be NULL. An invalid
@@ -106,8 +111,8 @@ struct vulkan_side {
      * it has been passed back as often. */
     uint64_t (*pass)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
 
-    /* Creates rows on the device of an image, which may be smaller or larger. They end with `drop_rows`, or with the
-     * device: then moves refuse them. `fit_rows`: whether rows are of the image's device. */
+    /* Creates rows on the device of an image. They end with `drop_rows`, or with the device: then moves refuse them.
+     * `fit_rows`: whether rows are of the image's device. */
     uint64_t (*make_rows)(uint64_t image, struct vulkan_rows *rows, char *why);
     uint64_t (*drop_rows)(uint64_t rows);
     uint64_t (*fit_rows)(uint64_t rows, uint64_t image);
@@ -117,10 +122,6 @@ struct vulkan_side {
      * but not the images. On failure the bytes of the destinations are undefined. Rows belong to OpenCL from a copy to them
      * until the next one, whichever way. */
     uint64_t (*move_rows)(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why);
-    /* For a trial of rows: the device fills them with a word; or it reads them, and 1 says that it found that word
-     * everywhere. Waits until it is done. */
-    uint64_t (*fill_rows)(uint64_t rows, uint64_t word, char *why);
-    uint64_t (*find_in_rows)(uint64_t rows, uint64_t word, char *why);
 };
 
 /* Its functions, in their order in the structure: the bridge calls them by their place. */
@@ -130,7 +131,7 @@ struct vulkan_side {
     X(find_buffer)               \
     X(export)                    \
     X(close)                     \
-    X(hold) X(give_back) X(pass) X(make_rows) X(drop_rows) X(fit_rows) X(move_rows) X(fill_rows) X(find_in_rows)
+    X(hold) X(give_back) X(pass) X(make_rows) X(drop_rows) X(fit_rows) X(move_rows)
 
 /* The functions of this library itself, or NULL if no Vulkan instance of this process has the layer. In a Windows process the
  * bridge calls them (bridge/vulkan_access.h). */
@@ -139,7 +140,7 @@ const struct vulkan_side *vulkan_side_here(void);
 static_assert(sizeof(struct vulkan_memory) == 88, "memory is described in the same way on both sides");
 static_assert(sizeof(struct vulkan_image) == 136, "images are described in the same way on both sides");
 static_assert(sizeof(struct vulkan_move) == 40, "moves are described in the same way on both sides");
-static_assert(sizeof(struct vulkan_rows) == 32, "rows are described in the same way on both sides");
+static_assert(sizeof(struct vulkan_rows) == 48, "rows are described in the same way on both sides");
 static_assert(sizeof(struct vulkan_place) == 32, "places are described in the same way on both sides");
 
 #endif

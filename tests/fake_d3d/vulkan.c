@@ -521,9 +521,9 @@ static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t b
 
 struct rows {
     uint64_t name;
-    uint32_t kind;
     unsigned char *bytes;
     size_t size;
+    size_t pitch;             /* of an image's rows, or 0 */
     struct fake_store *store; /* one reference, of the memory of the device; NULL: it is the caller's */
     struct rows *next;
 };
@@ -543,7 +543,30 @@ static bool refuses_rows(uint32_t kind)
     return fault_of(&kinds) == FAKE_VULKAN_NO_ROWS && (!kinds || (kinds >> kind & 1));
 }
 
-/* Memory that is exported is a buffer's, of which the file descriptor is got as an image's. */
+/* The memory of the device: a buffer's, or an image's as large as a subresource of `source`. */
+static struct fake_store *rows_store(const struct fake_store *source, const struct vulkan_rows *wanted)
+{
+    const bool trial = wanted->kind == VULKAN_ROWS_TRIAL, plane = wanted->aspect == 0x20;
+    const struct fake_subresource *sub = &source->subresources[wanted->level + wanted->layer * source->desc.mips];
+    struct fake_desc desc = {.kind = FAKE_BUFFER,
+                             .format = fake_format_dxgi(DXGI_FORMAT_UNKNOWN),
+                             .width = (unsigned)wanted->size,
+                             .height = 1,
+                             .depth = 1,
+                             .mips = 1,
+                             .layers = 1,
+                             .samples = 1};
+
+    if (wanted->kind != VULKAN_ROWS_DMA_BUF) {
+        desc.kind = trial ? FAKE_TEXTURE2D : source->desc.kind;
+        desc.format = plane_format(source->desc.format, plane);
+        desc.width = trial ? VULKAN_ROWS_TRIAL_SIDE : sub->width >> plane;
+        desc.height = trial ? VULKAN_ROWS_TRIAL_SIDE : sub->height >> plane;
+        desc.depth = trial ? 1 : sub->depth;
+    }
+    return fake_store_create(&desc, NULL);
+}
+
 static uint64_t make_rows(uint64_t image, struct vulkan_rows *wanted, char *why)
 {
     static uint64_t last;
@@ -553,28 +576,26 @@ static uint64_t make_rows(uint64_t image, struct vulkan_rows *wanted, char *why)
     struct rows *rows = source ? calloc(1, sizeof *rows) : NULL;
     uint64_t made = 1;
 
+    wanted->file = -1;
+    if (rows && wanted->kind != VULKAN_ROWS_HOST)
+        rows->store = rows_store(source, wanted);
     fake_store_release(source);
     if (!rows)
         return refuse(why, "this Vulkan makes no rows");
     if (wanted->size % VULKAN_ROWS_PAGE || wanted->address % VULKAN_ROWS_PAGE)
         fake_violation("make_rows: of parts of pages");
-    rows->kind = wanted->kind;
     rows->size = (size_t)wanted->size;
     rows->bytes = (unsigned char *)(uintptr_t)wanted->address;
-    wanted->file = -1;
-    if (wanted->kind != VULKAN_ROWS_HOST) {
-        rows->store = fake_store_create(&(struct fake_desc){.kind = FAKE_BUFFER,
-                                                            .format = fake_format_dxgi(DXGI_FORMAT_UNKNOWN),
-                                                            .width = (unsigned)wanted->size,
-                                                            .height = 1,
-                                                            .depth = 1,
-                                                            .mips = 1,
-                                                            .layers = 1,
-                                                            .samples = 1},
-                                        NULL);
-        rows->bytes = rows->store->bytes;
-        wanted->size = rows->store->size;
-        made = export_memory(fake_vulkan_name(rows->store), &wanted->file, why);
+    if (rows->store) {
+        const struct fake_view *view = &rows->store->subresources[0].view;
+
+        rows->bytes = rows->store->desc.kind == FAKE_BUFFER ? rows->store->bytes : view->base;
+        rows->pitch = rows->store->desc.kind == FAKE_BUFFER ? 0 : view->pitch;
+        wanted->size = rows->size = rows->store->size;
+        if (wanted->kind == VULKAN_ROWS_TRIAL)
+            wanted->address = fake_vulkan_name(rows->store);
+        else
+            made = export_memory(fake_vulkan_name(rows->store), &wanted->file, why);
     }
     if (!made) {
         fake_store_release(rows->store);
@@ -639,7 +660,8 @@ static bool move_one(const struct rows *rows, struct fake_store *store, const st
     const struct fake_subresource *sub = &store->subresources[move->level + move->layer * store->desc.mips];
     const struct fake_format *format = plane_format(store->desc.format, plane);
     const unsigned width = sub->width >> shift_by, height = sub->height >> shift_by;
-    const size_t row = fake_format_row_bytes(format, width), pitch = fake_format_row_bytes(format, move->row_texels);
+    const size_t row = fake_format_row_bytes(format, width),
+                 pitch = rows->pitch ? rows->pitch : fake_format_row_bytes(format, move->row_texels);
     unsigned y, z;
 
     if (move->row_texels < width || pitch * (sub->depth * height - 1) + row > rows->size)
@@ -651,6 +673,7 @@ static bool move_one(const struct rows *rows, struct fake_store *store, const st
             unsigned char *here = rows->bytes + pitch * (z * height + y);
 
             memcpy(back ? there : here, back ? here : there, row);
+            here[0] ^= the_fault == FAKE_VULKAN_WRONG_ROWS && !back;
         }
     return true;
 }
@@ -660,14 +683,16 @@ static uint64_t move_rows(const struct vulkan_move *moves, uint64_t count, uint6
     bool good = !has(back ? FAKE_VULKAN_BACK_FAILS : FAKE_VULKAN_OVER_FAILS) && !strikes("move");
     uint64_t i;
 
+    if (has(FAKE_VULKAN_SLOW_ROWS))
+        sleep(2);
     for (i = 0; i < count && good; i++) {
         struct fake_store *store = find(moves[i].image);
 
         good = store && wait_for_queue(store);
         pthread_mutex_lock(&fake_vulkan_lock);
-        if (good &&
-            (!*find_rows(moves[i].name) || moves[i].layout != FAKE_VULKAN_LAYOUT ||
-             moves[i].family != FAKE_VULKAN_FAMILY || !move_one(*find_rows(moves[i].name), store, &moves[i], back))) {
+        if (good && (!*find_rows(moves[i].name) || moves[i].layout != FAKE_VULKAN_LAYOUT ||
+                     (moves[i].family != FAKE_VULKAN_FAMILY && moves[i].family != VULKAN_ANY_FAMILY) ||
+                     !move_one(*find_rows(moves[i].name), store, &moves[i], back))) {
             fake_violation("move_rows: of no rows, or too small ones, or with another layout or family");
             good = false;
         }
@@ -677,42 +702,11 @@ static uint64_t move_rows(const struct vulkan_move *moves, uint64_t count, uint6
     return good ? 1 : refuse(why, "the copy on the GPU failed");
 }
 
-static uint64_t change_words(uint64_t name, uint64_t word, bool fills, char *why)
-{
-    bool same = true;
-    struct rows *rows;
-    size_t i;
-
-    const uint32_t wrong = has(FAKE_VULKAN_WRONG_ROWS);
-
-    if (has(FAKE_VULKAN_SLOW_ROWS))
-        sleep(2);
-    pthread_mutex_lock(&fake_vulkan_lock);
-    rows = *find_rows(name);
-    for (i = 0; rows && i < rows->size / 4; i++)
-        if (fills)
-            memcpy(rows->bytes + 4 * i, &(uint32_t){(uint32_t)word ^ wrong}, 4);
-        else
-            same = same && !memcmp(rows->bytes + 4 * i, &(uint32_t){(uint32_t)word}, 4);
-    pthread_mutex_unlock(&fake_vulkan_lock);
-    return rows && same && !strikes(fills ? "fill_rows" : "find_in_rows") ? 1 : refuse(why, "other bytes");
-}
-
-static uint64_t fill_rows(uint64_t name, uint64_t word, char *why)
-{
-    return change_words(name, word, true, why);
-}
-
-static uint64_t find_in_rows(uint64_t name, uint64_t word, char *why)
-{
-    return change_words(name, word, false, why);
-}
-
 static const struct vulkan_side *side(void)
 {
     static const struct vulkan_side functions = {
-        find_image, find_place, find_buffer, export_memory, close_file, hold,      give_back,
-        pass,       make_rows,  drop_rows,   fit_rows,      move_rows,  fill_rows, find_in_rows,
+        find_image, find_place, find_buffer, export_memory, close_file, hold,
+        give_back,  pass,       make_rows,   drop_rows,     fit_rows,   move_rows,
     };
 
     return fake_vulkan_way() == FAKE_D3D_VULKAN_OFF || has(FAKE_VULKAN_NO_SIDE) ? NULL : &functions;
