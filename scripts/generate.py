@@ -186,8 +186,7 @@ def mem_arguments(f):
 
 
 def guarded(f):
-    """Every command of the core API that takes memory objects, a kernel or events to wait for. Those of OpenCL 1.0 that order others
-    become such ones (src/share/deprecated.c)."""
+    """Every command of the core API that takes memory objects, a kernel or events to wait for."""
     if f.own or not f.name.startswith("clEnqueue") or not f.exported:
         return False
     return (bool(mem_arguments(f)) or f.param("kernel") or f.param("event_wait_list")

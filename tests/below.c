@@ -161,42 +161,8 @@ static cl_int CL_API_CALL set_pointer(cl_kernel kernel, cl_uint index, const voi
     return kernel && index < 16 && pointer ? CL_SUCCESS : CL_INVALID_ARG_VALUE;
 }
 
-static cl_int CL_API_CALL get_platform_info(cl_platform_id platform, cl_platform_info name, size_t room, void *to,
-                                            size_t *size_ret)
-{
-    static const char version[] = "OpenCL 1.2 old";
-    if (name != CL_PLATFORM_VERSION || !getenv(BELOW_OLD))
-        return below->clGetPlatformInfo(platform, name, room, to, size_ret);
-    return give_answer(version, sizeof(version), room, to, size_ret);
-}
-
-static cl_int CL_API_CALL set_context_callback(cl_context context, void(CL_CALLBACK *notify)(cl_context, void *),
-                                               void *data)
-{
-    if (getenv(BELOW_OLD))
-        abort();
-    return below->clSetContextDestructorCallback(context, notify, data);
-}
-
-static cl_command_queue CL_API_CALL create_queue(cl_context context, cl_device_id device,
-                                                 const cl_queue_properties *properties, cl_int *status)
-{
-    if (getenv(BELOW_OLD))
-        abort();
-    return below->clCreateCommandQueueWithProperties(context, device, properties, status);
-}
-
-/* That of the extension. */
-static cl_command_queue CL_API_CALL create_queue_khr(cl_context context, cl_device_id device,
-                                                     const cl_queue_properties *properties, cl_int *status)
-{
-    return below->clCreateCommandQueueWithProperties(context, device, properties, status);
-}
-
 static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
 {
-    static cl_command_queue(CL_API_CALL *const queue)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *) =
-        create_queue_khr;
     static cl_int(CL_API_CALL *const pointer)(cl_kernel, cl_uint, const void *) = set_pointer;
     void *address = NULL;
     if (strcmp(name, "clSetKernelArgMemPointerINTEL") == 0)
@@ -205,8 +171,6 @@ static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
              strcmp(name, "clConvertImageAMD") == 0 || strcmp(name, "clGetPlaneFromImageAMD") == 0 ||
              strcmp(name, "clCreateBufferFromImageAMD") == 0 || strcmp(name, "clCreateImageWithPropertiesINTEL") == 0)
         memcpy(&address, &pointer, sizeof(address)); /* to be asked for, not to be called */
-    else if (strcmp(name, "clCreateCommandQueueWithPropertiesKHR") == 0)
-        memcpy(&address, &queue, sizeof(address));
     else if (strcmp(name, "clEnqueueReadBuffer") == 0)
         memcpy(&address, &below->clEnqueueReadBuffer, sizeof(address));
     else
@@ -392,8 +356,6 @@ static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bo
 
 static void replace(void)
 {
-    table.clGetPlatformInfo = get_platform_info;
-    table.clSetContextDestructorCallback = set_context_callback;
     table.clEnqueueCopyImage = copy_image;
     table.clEnqueueCopyBufferToImage = copy_to_image;
     table.clEnqueueReadBufferRect = read_rect;
@@ -404,7 +366,6 @@ static void replace(void)
     table.clGetDeviceInfo = get_device_info;
     table.clGetSupportedImageFormats = get_formats;
     table.clCreateBuffer = create_buffer;
-    table.clCreateCommandQueueWithProperties = create_queue;
     table.clRetainMemObject = retain_memory;
     table.clReleaseMemObject = release_memory;
     table.clEnqueueNDRangeKernel = launch;

@@ -40,8 +40,4 @@ enum { BELOW_GATES = 2 };
  * fails gives the status of its event, as rusticl 25.0 does, and the event. */
 #define BELOW_OWN_STATUS "CLD3D_TEST_BELOW_OWN_STATUS"
 
-/* A variable: while it is set, the driver is one of OpenCL 1.2 with cl_khr_create_command_queue: functions that are newer end the
- * process, though the loader has them. */
-#define BELOW_OLD "CLD3D_TEST_BELOW_OLD"
-
 #endif

@@ -2,8 +2,7 @@
  *
  *  - an object's count of references holds what the application and layers hold, and no queued command;
  *  - a context's count of references holds none for its programs, though they keep it;
- *  - a context from a type needs its platform named (CL_INVALID_PLATFORM), and a property that is unknown is CL_INVALID_VALUE;
- *  - NULL in a wait list is CL_INVALID_EVENT;
+ *  - a context from a type needs its platform named (CL_INVALID_PLATFORM);
  *  - waiting for a failed event is no error;
  *  - a marker behind events ends at the time 0;
  *  - a context does not go after a user event that went without being set: the driver waits for ever, and this fails;
@@ -25,7 +24,6 @@
 #include <string.h>
 
 /* Stands for all that the driver does not know. */
-#define UNKNOWN_PROPERTY 0x4711
 
 /* ---- counts ---- */
 
@@ -391,10 +389,7 @@ static cl_context CL_API_CALL create_context(const cl_context_properties *proper
                                              void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
                                              void *data, cl_int *status)
 {
-    if (!named(properties, UNKNOWN_PROPERTY))
-        return count_context(below->clCreateContext(properties, device_count, devices, notify, data, status));
-    *status = CL_INVALID_VALUE;
-    return NULL;
+    return count_context(below->clCreateContext(properties, device_count, devices, notify, data, status));
 }
 
 static cl_context CL_API_CALL create_context_from_type(const cl_context_properties *properties, cl_device_type type,
@@ -402,21 +397,10 @@ static cl_context CL_API_CALL create_context_from_type(const cl_context_properti
                                                                                  void *),
                                                        void *data, cl_int *status)
 {
-    const cl_int code = !named(properties, CL_CONTEXT_PLATFORM) ? CL_INVALID_PLATFORM
-                        : named(properties, UNKNOWN_PROPERTY)   ? CL_INVALID_VALUE
-                                                                : CL_SUCCESS;
-    if (code == CL_SUCCESS)
+    if (named(properties, CL_CONTEXT_PLATFORM))
         return count_context(below->clCreateContextFromType(properties, type, notify, data, status));
-    *status = code;
+    *status = CL_INVALID_PLATFORM;
     return NULL;
-}
-
-static int has_null(cl_uint wait_count, const cl_event *wait)
-{
-    for (cl_uint i = 0; wait && i < wait_count; i++)
-        if (!wait[i])
-            return 1;
-    return 0;
 }
 
 static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queue_info name, size_t room, void *to,
@@ -428,8 +412,6 @@ static cl_int CL_API_CALL get_queue_info(cl_command_queue queue, cl_command_queu
 
 static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
 {
-    if (has_null(wait_count, wait))
-        return CL_INVALID_EVENT;
     for (cl_uint i = 0; wait && i < wait_count; i++)
         if (is_of_other_kind(wait[i]))
             return CL_INVALID_EVENT_WAIT_LIST;

@@ -91,14 +91,6 @@ static cl_int CL_API_CALL release(cl_command_queue queue, cl_uint count, const c
     return OWN_RELEASE_CODE - (cl_int)count;
 }
 
-static cl_int CL_API_CALL get_formats(cl_context context, cl_mem_flags flags, cl_mem_object_type type, cl_uint plane,
-                                      cl_uint room, cl_uint *formats, cl_uint *count)
-{
-    (void)context, (void)flags, (void)type, (void)room, (void)formats;
-    *count = OWN_FORMAT_COUNT + plane;
-    return CL_SUCCESS;
-}
-
 static cl_int CL_API_CALL get_mem_info(cl_mem memory, cl_mem_info name, size_t room, void *to, size_t *size_ret)
 {
     void *const resource = (void *)(size_t)OWN_RESOURCE;
@@ -127,7 +119,6 @@ static const struct {
     {"clCreateFromD3D11Texture2DNV", (function)create_texture},
     {"clEnqueueAcquireD3D11ObjectsKHR", (function)acquire},
     {"clEnqueueReleaseD3D11ObjectsKHR", (function)release},
-    {"clGetSupportedD3D11TextureFormatsINTEL", (function)get_formats},
     {"clGetDeviceIDsFromDX9MediaAdapterKHR", (function)get_media_ids},
     {"clCreateFromDX9MediaSurfaceKHR", (function)create_surface},
     {"clCreateFromDX9MediaSurfaceINTEL", (function)create_intel},

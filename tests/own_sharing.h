@@ -11,7 +11,6 @@ enum {
     OWN_RELEASE_CODE = -6000,
     OWN_RESOURCE = 0x7E51, /* what an object answers for its resource and subresource */
     OWN_SUBRESOURCE = 0x7E52,
-    OWN_FORMAT_COUNT = 4242,       /* and the plane */
     OWN_ADAPTER_TYPE = 0x7E53,     /* of surfaces whose structure is an int, by which the object has more bytes */
     OWN_CONTEXT_PROPERTY = 0x401D, /* CL_CONTEXT_D3D11_DEVICE_KHR */
 

@@ -116,7 +116,6 @@ SHARING_CASE(context_property_values, RIG_NO_CONTEXT)
         TRY_CONTEXT(rig, CL_INVALID_PROPERTY, CL_CONTEXT_PLATFORM, platform, CL_CONTEXT_INTEROP_USER_SYNC, bad_sync[i],
                     0);
     }
-    TRY_CONTEXT(rig, CL_INVALID_PROPERTY, CL_CONTEXT_PLATFORM, platform, name, device, 0x7654, 1, 0);
 }
 
 SHARING_CASE(context_device_is_none, RIG_NO_CONTEXT)

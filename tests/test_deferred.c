@@ -199,32 +199,29 @@ SHARING_CASE(made_again, 0)
 /* A barrier of the program's behind a deferred acquire does not let go what the acquire holds back. */
 SHARING_CASE(before_a_barrier, RIG_OUT_OF_ORDER)
 {
-    for (int older = 0; older < 2; older++) {
-        unsigned char bytes[SHARED_BYTES] = {0}, expected[SHARED_BYTES];
-        struct shared shared;
-        cl_command_queue queue = make_queue(rig, rig->context, 0);
-        cl_event user = user_event(rig->context), later = NULL;
-        if (!open_written(rig, KIND_BUFFER, &shared))
-            return;
-        rig_pattern(expected, sizeof(expected), 2);
-        CHECK_INT(rig->release(queue, 1, &shared.object, 1, &user, NULL), CL_SUCCESS);
-        CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
-        CHECK_INT(older ? clEnqueueBarrier(rig->queue) : clEnqueueBarrierWithWaitList(rig->queue, 0, NULL, NULL),
-                  CL_SUCCESS);
-        CHECK_INT(clEnqueueReadBuffer(rig->queue, shared.object, CL_FALSE, 0, sizeof(bytes), bytes, 0, NULL, &later),
-                  CL_SUCCESS);
-        CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
-        pause_ms(20);
-        CHECK(rig_event_status(later) > CL_COMPLETE);
-        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-        CHECK_INT(clWaitForEvents(1, &later), CL_SUCCESS);
-        CHECK_MEM(bytes, expected, sizeof(bytes));
-        check_after(rig, &shared, true, 2);
-        CHECK_INT(clReleaseEvent(later), CL_SUCCESS);
-        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
-        shared_close(&shared);
-    }
+    unsigned char bytes[SHARED_BYTES] = {0}, expected[SHARED_BYTES];
+    struct shared shared;
+    cl_command_queue queue = make_queue(rig, rig->context, 0);
+    cl_event user = user_event(rig->context), later = NULL;
+    if (!open_written(rig, KIND_BUFFER, &shared))
+        return;
+    rig_pattern(expected, sizeof(expected), 2);
+    CHECK_INT(rig->release(queue, 1, &shared.object, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, shared.object, CL_FALSE, 0, sizeof(bytes), bytes, 0, NULL, &later),
+              CL_SUCCESS);
+    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
+    pause_ms(20);
+    CHECK(rig_event_status(later) > CL_COMPLETE);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clWaitForEvents(1, &later), CL_SUCCESS);
+    CHECK_MEM(bytes, expected, sizeof(bytes));
+    check_after(rig, &shared, true, 2);
+    CHECK_INT(clReleaseEvent(later), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    shared_close(&shared);
 }
 
 /* ---- two threads set user events ---- */

@@ -231,12 +231,6 @@ static void dxva_devices(struct dx9 *dx9)
     CHECK_INT(ask(dx9, 1, &dx9->adapter_type, &adapter, all_set, by_dxva, NULL), CL_INVALID_VALUE);
     CHECK_INT(rig_refs(dxva), refs);
     CHECK_INT(rig_refs(dx9->device), device_refs);
-#ifndef _WIN32
-    /* The adapter is the one of the Direct3D device behind it. */
-    fake_d3d_reset();
-    list(dx9, 1, &type, &adapter, preferred_set, by_dxva);
-    CHECK(fake_d3d_calls("IDirect3D9::GetAdapterIdentifier") > 0);
-#endif
     rig_release(dxva);
 }
 

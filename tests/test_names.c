@@ -23,10 +23,7 @@ static void again(void)
         return;
     }
     test_setenv("CLD3D_TEST_BELOW_NAMES", "1");
-    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named:"), 6);
-    test_setenv(BELOW_OLD, "1");
-    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named: queues"), 2);
-    test_setenv(BELOW_OLD, NULL);
+    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named:"), 4);
     test_setenv("CLD3D_TEST_BELOW_NAMES", NULL);
 }
 
@@ -76,36 +73,10 @@ SHARING_CASE(pointers, 0)
     shared_close(&shared);
 }
 
-/* A queue of the extension acquires. With the driver of an older OpenCL it is refused. */
-SHARING_CASE(queues, 0)
-{
-    typedef cl_command_queue(CL_API_CALL * create_fn)(cl_context, cl_device_id, const cl_queue_properties *, cl_int *);
-    struct shared shared;
-    create_fn create;
-    cl_int status = 1;
-    if (!over_below() || !shared_open(rig, KIND_BUFFER, 1, &shared))
-        return;
-    void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, "clCreateCommandQueueWithPropertiesKHR");
-    if (CHECK(address != NULL)) {
-        memcpy(&create, &address, sizeof(create));
-        cl_command_queue queue = create(rig->context, rig->cl_device, NULL, &status), own = rig->queue;
-        if (CHECK_INT(status, CL_SUCCESS)) {
-            rig->queue = queue;
-            CHECK_INT(acquire_one(rig, shared.object), getenv(BELOW_OLD) ? CL_INVALID_CONTEXT : CL_SUCCESS);
-            if (!getenv(BELOW_OLD))
-                CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-            rig->queue = own;
-            CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
-        }
-    }
-    shared_close(&shared);
-}
-
 static const struct tap_test tests[] = {
     {"functions that a driver gives by name", again},
     SHARING_TESTS("named: core functions", core_functions),
     SHARING_TESTS("named: pointers as arguments", pointers),
-    SHARING_TESTS("named: queues", queues),
 };
 
 TAP_MAIN(tests)

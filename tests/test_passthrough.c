@@ -59,7 +59,6 @@ static void own_strings_with(struct rig *rig)
     CHECK_INT(times_listed(rig, "cl_khr_dx9_media_sharing"), 1);
     CHECK_INT(times_listed(rig, "cl_khr_d3d10_sharing"), 0);
     CHECK_INT(times_listed(rig, "cl_nv_d3d11_sharing"), 0);
-    CHECK_INT(times_listed(rig, "cl_intel_sharing_format_query"), 0);
 }
 
 static void own_devices_with(struct rig *rig)
@@ -120,14 +119,6 @@ static void own_queries_with(struct rig *rig)
     CHECK_INT(clGetImageInfo(object, rig->api->image_subresource, sizeof(number), &number, NULL), CL_SUCCESS);
     CHECK_INT(number, OWN_SUBRESOURCE);
     CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
-    cl_int(CL_API_CALL * get_formats)(cl_context, cl_mem_flags, cl_mem_object_type, cl_uint, cl_uint, void *,
-                                      cl_uint *);
-    void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, "clGetSupportedD3D11TextureFormatsINTEL");
-    if (CHECK(address != NULL)) {
-        memcpy(&get_formats, &address, sizeof(get_formats));
-        CHECK_INT(get_formats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 1, 0, NULL, &number), CL_SUCCESS);
-        CHECK_INT(number, OWN_FORMAT_COUNT + 1);
-    }
     CHECK_INT(clReleaseContext(context), CL_SUCCESS);
 }
 
@@ -289,7 +280,7 @@ static const struct tap_test tests[] = {
     {"own sharing, devices", own_devices},
     {"own sharing, contexts", own_contexts},
     {"own sharing, objects", own_objects},
-    {"own sharing, queries of objects and formats", own_queries},
+    {"own sharing, queries of objects", own_queries},
     {"own sharing, surfaces of Direct3D 9", own_surfaces},
     {"own sharing, commands", own_commands},
     {"own sharing, functions that the driver lacks", own_missing},

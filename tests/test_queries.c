@@ -272,7 +272,6 @@ static const struct {
     {"cl_nv_d3d11_sharing", 0},
     {"cl_intel_d3d11_nv12_media_sharing", 0},
     {"cl_intel_dx9_media_sharing", 0},
-    {"cl_intel_sharing_format_query", 0},
 };
 enum { SHARED_BY_ALL = sizeof(shared_by_all) / sizeof(shared_by_all[0]) };
 

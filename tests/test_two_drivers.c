@@ -45,31 +45,6 @@ BOTH_CASE(own_devices, RIG_NO_CONTEXT)
     rig_release(adapter);
 }
 
-/* Makes a context, on devices or by type; checks that it is refused, and that nothing holds the Direct3D device. */
-static void refuse_context(const struct rig *rig, const cl_context_properties *properties, cl_uint count,
-                           const cl_device_id *devices)
-{
-    const ULONG refs = rig_refs(rig->device);
-    cl_int status = CL_SUCCESS;
-    cl_context context = clCreateContext(properties, count, devices, NULL, NULL, &status);
-    CHECK(context == NULL);
-    CHECK(status != CL_SUCCESS);
-    CHECK_INT(rig_refs(rig->device), refs);
-}
-
-BOTH_CASE(mixed_contexts, RIG_NO_CONTEXT)
-{
-    const cl_device_id devices[SIDES] = {sides[FIRST].cl_device, sides[SECOND].cl_device};
-    for (int i = 0; i < SIDES; i++) {
-        const struct rig *rig = &sides[i], *other = &sides[!i];
-        const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
-                                                    rig->api->context_device, (cl_context_properties)rig->device, 0};
-        const cl_device_id turned[SIDES] = {rig->cl_device, other->cl_device};
-        refuse_context(rig, properties, SIDES, devices);
-        refuse_context(rig, properties, SIDES, turned);
-    }
-}
-
 /* The devices say which driver is meant where no platform is named; by a type, the first has to do. */
 BOTH_CASE(contexts_without_platform, RIG_NO_CONTEXT)
 {
@@ -232,7 +207,6 @@ BOTH_CASE(own_ways, 0)
 
 static const struct tap_test tests[] = {
     BOTH_TESTS("devices: each platform tells its own", own_devices),
-    BOTH_TESTS("contexts: none on devices of both", mixed_contexts),
     BOTH_TESTS("contexts: the driver of the devices, without a platform", contexts_without_platform),
     BOTH_TESTS("objects: each in its context, used in turns", own_objects),
     BOTH_TESTS("objects: one resource in a context of each, in turns", one_resource),

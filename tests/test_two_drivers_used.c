@@ -143,8 +143,6 @@ BOTH_CASE(mixed_arguments, 0)
     for (int i = 0; i < SIDES; i++) {
         const struct rig *rig = &sides[i];
         cl_kernel kernel = rig_kernel(rig, source, "add_one");
-        cl_command_queue plain_queue = NULL;
-        cl_context plain = plain_context(rig);
         if (!CHECK(kernel != NULL))
             break;
         CHECK_INT(acquire_one(&sides[!i], shared[!i].object), CL_SUCCESS);
@@ -153,42 +151,9 @@ BOTH_CASE(mixed_arguments, 0)
             status = clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
         CHECK(status != CL_SUCCESS);
         CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-        /* A queue of a context that shares nothing is another context's all the same. */
-        struct rig without = *rig;
-        without.context = plain;
-        without.queue = plain_queue = make_queue(rig, plain, 0);
-        kernel = rig_kernel(&without, source, "add_one");
-        status = clSetKernelArg(kernel, 0, sizeof(cl_mem), &shared[!i].object);
-        if (status == CL_SUCCESS)
-            status = clEnqueueNDRangeKernel(plain_queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
-        CHECK(status != CL_SUCCESS);
-        CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-        CHECK_INT(clReleaseCommandQueue(plain_queue), CL_SUCCESS);
-        CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
         CHECK(cl_has(sides[!i].queue, &shared[!i], 1 + (unsigned)!i));
         CHECK_INT(release_one(&sides[!i], shared[!i].object), CL_SUCCESS);
         CHECK(d3d_has(rig, &shared[!i], 1 + (unsigned)!i));
-    }
-    close_both(shared);
-}
-
-/* An image of a buffer, and a part of one, in a context of the other. */
-BOTH_CASE(mixed_images, 0)
-{
-    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
-    struct shared shared[SIDES];
-    if (!open_both(sides, KIND_BUFFER, 1, shared))
-        return;
-    for (int i = 0; i < SIDES; i++) {
-        const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER,
-                                    .image_width = SHARED_BYTES / 4,
-                                    .mem_object = shared[!i].object};
-        cl_int status = CL_SUCCESS;
-        CHECK(clCreateImage(sides[i].context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status) == NULL);
-        CHECK_INT(status, CL_INVALID_MEM_OBJECT);
-        CHECK(clCreateImage(NULL, CL_MEM_READ_WRITE, &format, &desc, NULL, &status) == NULL);
-        CHECK_INT(status, CL_INVALID_CONTEXT);
-        round_trip(&sides[!i], &shared[!i], 1 + (unsigned)!i, 9);
     }
     close_both(shared);
 }
@@ -234,7 +199,6 @@ static const struct tap_test tests[] = {
     BOTH_TESTS("what belongs to the other: wait lists", mixed_wait_lists),
     BOTH_TESTS("what belongs to the other: commands of OpenCL", mixed_commands),
     BOTH_TESTS("what belongs to the other: arguments of kernels", mixed_arguments),
-    BOTH_TESTS("what belongs to the other: images of buffers", mixed_images),
     BOTH_TESTS("user events: one driver is held, the other goes on", one_is_held),
 };
 

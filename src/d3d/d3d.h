@@ -70,18 +70,16 @@ static inline bool d3d_is_object(const void *pointer)
     return os_has_function(pointer, 0);
 }
 
+/* The object's IUnknown for comparisons, without a reference; NULL if it does not give it or if `object` is NULL. */
+const void *com_identity(void *object);
+/* Add and drop a reference; com_release accepts NULL. */
+void com_add_ref(void *object);
+void com_release(void *object);
+
 struct d3d_ops {
     /* The device interface of `object` with one reference for the caller. Turns on protection against use from several
      * threads. NULL if `object` is not a device of this API. */
     void *(*open_device)(void *object);
-    /* Whether the device was created for a single thread; NULL: not known. */
-    bool (*single_threaded)(void *device);
-
-    /* The identity of a COM object, from any of its interfaces: an address for comparisons, without a reference. */
-    const void *(*identity)(void *object);
-    /* Adds or drops a reference, for any interface; `release` accepts NULL. */
-    void (*add_ref)(void *object);
-    void (*release)(void *object);
 
     /* The device that a resource belongs to, with one reference, or NULL. The pointer itself is NULL if resources do
      * not report it. */

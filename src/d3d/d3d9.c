@@ -16,39 +16,12 @@ static void *open_device(void *object)
     return device ? device : com_query_same(object, &IID_IDirect3DDevice9Ex);
 }
 
-/* DXVA-HD. Only mingw-w64 has its header, so the beginning of IDXVAHD_Device's function table is declared here. */
-struct dxva_device {
-    const struct {
-        HRESULT(STDMETHODCALLTYPE *query_interface)(void *, const GUID *, void **);
-        ULONG(STDMETHODCALLTYPE *add_ref)(void *);
-        ULONG(STDMETHODCALLTYPE *release)(void *);
-        HRESULT(STDMETHODCALLTYPE *create_surface)
-        (void *, UINT width, UINT height, D3DFORMAT, D3DPOOL, DWORD usage, int type, UINT count, IDirect3DSurface9 **,
-         HANDLE *);
-    } * table;
-};
+/* DXVA-HD. Only mingw-w64 has its header. */
 static const GUID iid_dxva_device = {0x95f12dfd, 0xd77e, 0x49be, {0x81, 0x5f, 0x57, 0xd5, 0x79, 0x63, 0x4d, 0x6d}};
 
 static void *open_dxva_device(void *object)
 {
     return com_query_same(object, &iid_dxva_device);
-}
-
-/* The Direct3D 9 device on which a DXVA-HD device works, with one reference, or NULL. The interface has no function for
- * it, but every surface does. */
-static IDirect3DDevice9 *device_of_dxva(void *object)
-{
-    enum { VIDEO_INPUT = 0 };
-    struct dxva_device *dxva = com_query(object, &iid_dxva_device);
-    const D3DFORMAT nv12 = (D3DFORMAT)MAKEFOURCC('N', 'V', '1', '2');
-    IDirect3DSurface9 *surface = NULL;
-    IDirect3DDevice9 *device = NULL;
-    if (dxva &&
-        SUCCEEDED(dxva->table->create_surface(dxva, 64, 64, nv12, D3DPOOL_DEFAULT, 0, VIDEO_INPUT, 1, &surface, NULL)))
-        device = d3d9_device_of(surface);
-    com_release(surface);
-    com_release(dxva);
-    return device;
 }
 
 /* DXVK reports the UUID of its Vulkan device here; it presents some cards under another vendor and name. Other
@@ -95,29 +68,23 @@ static bool device_adapter(void *object, bool object_is_adapter, struct d3d_adap
     return known;
 }
 
+/* A DXVA-HD device does not report the Direct3D 9 device on which it works. */
 static bool dxva_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adapter)
 {
-    IDirect3DDevice9 *device = device_of_dxva(object);
-    (void)object_is_adapter;
-    if (!device || !identify(device, adapter))
-        *adapter = (struct d3d_adapter){.description = "DXVA-HD"};
-    com_release(device);
-    return true; /* it is one: open_dxva_device has found the interface */
+    (void)object, (void)object_is_adapter;
+    *adapter = (struct d3d_adapter){.description = "DXVA-HD"};
+    return true;
 }
 
 /* ---- surfaces ---- */
 
+/* Of a DXVA-HD device it is not known. */
 static bool is_device(IDirect3DDevice9 *owner, void *device)
 {
-    if (owner == device)
-        return true;
     IDirect3DDevice9 *expected = com_query(device, &IID_IDirect3DDevice9);
-    if (!expected)
-        expected = device_of_dxva(device);
-    const bool reports = expected != NULL; /* some DXVA-HD devices do not */
-    const bool same = reports && owner && com_identity(owner) == com_identity(expected);
+    const bool same = !expected || (owner && com_identity(owner) == com_identity(expected));
     com_release(expected);
-    return same || !reports;
+    return same;
 }
 
 static bool of_device(IDirect3DSurface9 *surface, void *device)
@@ -210,10 +177,10 @@ static bool has_handles(void *resource)
     return extended != NULL;
 }
 
-#define OPS(open, find_adapter)                                                                                        \
-    {                                                                                                                  \
-        .open_device = open, .identity = com_identity, .add_ref = com_add_ref, .release = com_release, .owner = owner, \
-        .adapter = find_adapter, .describe = describe, .has_handles = has_handles,                                     \
+#define OPS(open, find_adapter)                                                             \
+    {                                                                                       \
+        .open_device = open, .owner = owner, .adapter = find_adapter, .describe = describe, \
+        .has_handles = has_handles,                                                         \
     }
 static const struct d3d_ops device_ops = OPS(open_device, device_adapter),
                             dxva_ops = OPS(open_dxva_device, dxva_adapter);

@@ -19,10 +19,6 @@ enum describe_status describe_refuse(enum describe_status status, char *why, siz
 void *com_query(void *object, const GUID *iid);
 /* The same, but NULL also if that interface has another address than the given object. */
 void *com_query_same(void *object, const GUID *iid);
-/* The object's IUnknown for comparisons, without a reference; NULL if it does not give it or if `object` is NULL. */
-const void *com_identity(void *object);
-void com_add_ref(void *object);
-void com_release(void *object);
 
 /* d3d_ops.adapter for both. */
 bool dxgi_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adapter);

@@ -157,7 +157,7 @@ static void fail_later_locked(const struct deferred *d)
         later->failed = later->failed || later->queue == d->queue;
 }
 
-static void run(struct deferred *d, bool elsewhere)
+static void run(struct deferred *d)
 {
     bool (*const held)(cl_event) = context_has(d->queue->context, QUIRK_FINISH_HOLDS_QUEUE) ? is_finished : NULL;
     bool failed = d->failed;
@@ -165,7 +165,7 @@ static void run(struct deferred *d, bool elsewhere)
     for (cl_uint i = 0; i < d->waits.count; i++)
         failed = !event_await_unless(d->waits.events[i], held) || failed;
     failed = failed || event_list_failed(d->waits.count, d->waits.events); /* of deferred commands, too */
-    const bool done = d->run(d, failed, elsewhere);
+    const bool done = d->run(d, failed);
     os_lock(&registry_lock);
     if (!done)
         fail_later_locked(d);
@@ -190,7 +190,7 @@ static void work(void *data)
     while (more) {
         struct deferred *d = begin_next(OWN_THREAD);
         if (d)
-            run(d, true);
+            run(d);
         os_lock(&registry_lock);
         more = working = d || find_next_locked(OWN_THREAD);
         os_unlock(&registry_lock);
@@ -202,7 +202,7 @@ void deferred_run(void)
     const uintptr_t runner = runner_here();
     if (runner != OWN_THREAD) {
         for (struct deferred *d = begin_next(runner); d; d = begin_next(runner))
-            run(d, false);
+            run(d);
         return;
     }
     os_lock(&registry_lock);

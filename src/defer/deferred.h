@@ -14,9 +14,9 @@ struct deferred {
     struct queue_record *queue; /* retained */
     const char *call;           /* the application's call, for messages */
     cl_event event;             /* owned; the command's event, which ends when the gate is set */
-    /* Runs the command when everything before it has ended. `failed`: some of it has failed. `elsewhere`: the thread is
-     * one of cld3d's. False: the command has failed. */
-    bool (*run)(struct deferred *deferred, bool failed, bool elsewhere);
+    /* Runs the command when everything before it has ended. `failed`: some of it has failed. False: the command has
+     * failed. */
+    bool (*run)(struct deferred *deferred, bool failed);
     /* Frees the command, after its gate has been set. */
     void (*free)(struct deferred *deferred);
 

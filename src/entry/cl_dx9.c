@@ -1,5 +1,4 @@
-/* The four functions of cl_khr_dx9_media_sharing, those of cl_intel_dx9_media_sharing, and the query of
- * cl_intel_sharing_format_query. */
+/* The four functions of cl_khr_dx9_media_sharing, and those of cl_intel_dx9_media_sharing. */
 #include "entry/cl_d3d.h"
 
 #include "log.h"
@@ -79,13 +78,3 @@ CL_API_ENTRY cl_mem CL_API_CALL clCreateFromDX9MediaSurfaceINTEL(cl_context cont
 
 COMMAND(clEnqueueAcquireDX9ObjectsINTEL, share_acquire, d3d9_intel_api, const cl_mem *)
 COMMAND(clEnqueueReleaseDX9ObjectsINTEL, share_release, d3d9_intel_api, cl_mem *)
-
-CL_API_ENTRY cl_int CL_API_CALL clGetSupportedDX9MediaSurfaceFormatsINTEL(cl_context context, cl_mem_flags flags,
-                                                                          cl_mem_object_type image_type, cl_uint plane,
-                                                                          cl_uint num_entries, D3DFORMAT *dx9_formats,
-                                                                          cl_uint *num_surface_formats)
-{
-    entry_open();
-    return share_get_formats(&d3d9_api, "clGetSupportedDX9MediaSurfaceFormatsINTEL", context, flags, image_type, plane,
-                             num_entries, (cl_uint *)dx9_formats, num_surface_formats);
-}

@@ -45,9 +45,6 @@ const struct entry_point entry_points[] = {
     ENTRY(clCreateFromDX9MediaSurfaceINTEL)
     ENTRY(clEnqueueAcquireDX9ObjectsINTEL)
     ENTRY(clEnqueueReleaseDX9ObjectsINTEL)
-    ENTRY(clGetSupportedD3D11TextureFormatsINTEL)
-    ENTRY(clGetSupportedD3D10TextureFormatsINTEL)
-    ENTRY(clGetSupportedDX9MediaSurfaceFormatsINTEL)
     /* With this function another cld3d above detects this one. */
     ENTRY(cld3d_report)
     /* clang-format on */

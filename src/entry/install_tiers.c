@@ -27,6 +27,4 @@ void tiers_install(void)
     functions_install(&tier_share_table, entry_point);
     guard_install(&tier_share_table); /* above those that it checks: it calls the tier below */
     guard_changes_install(&tier_share_table);
-    host_function_install(&tier_share_table);
-    deprecated_install(&tier_share_table); /* calls the functions installed so far */
 }

@@ -8,7 +8,6 @@
 #include "entry/entry_points.h"
 #ifdef _WIN32
 #include "bridge/client.h"
-#include "bridge/fallback.h"
 #else
 #include "bridge/host.h"
 #endif
@@ -84,32 +83,12 @@ static const cl_icd_dispatch *make_table(void)
 /* The loader's function: when a second thread asks, `next` may already have another one. */
 static cl_api_clGetPlatformIDs loaders_platforms;
 
-/* The path of Wine's opencl.dll, if it is used below instead of the loader's drivers; otherwise empty. */
-static char wines_path[MAX_PATH + 32];
+static bool joined; /* the host's OpenCL is below instead of the loader's drivers */
 
 static void set_loaders(const cl_icd_dispatch *table, cl_uint entries)
 {
     next_set(table, entries);
     loaders_platforms = next.clGetPlatformIDs;
-}
-
-/* A Khronos loader in its place would load this layer again. */
-static void *open_wines(void)
-{
-    /* cld3d-setup puts the drop-in in its place, and keeps Wine's beside it. */
-    static const char *const places[] = {"\\cld3d\\opencl.dll", "\\opencl.dll"};
-    char path[sizeof(wines_path)], error[256];
-    const UINT length = GetSystemDirectoryA(path, MAX_PATH);
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(path + length, sizeof(path) - length, "%s", places[i]);
-        void *library = os_library_open(path, error, sizeof(error));
-        if (library && fallback_is_wines(library)) {
-            memcpy(wines_path, path, sizeof(path));
-            return library;
-        }
-        os_library_close(library);
-    }
-    return NULL;
 }
 
 /* Some programs for Windows contain a Khronos loader and never load an OpenCL.dll. Under Wine such a loader finds no
@@ -125,25 +104,16 @@ bool entry_needs_another(void)
 
 bool entry_set_next(bool another)
 {
-    if (another && client_join()) {
-        snprintf(wines_path, sizeof(wines_path), "the host's libOpenCL.so.1");
-        return true;
-    }
-    void *library = another ? open_wines() : NULL;
-    if (library) {
-        fallback_load(library, client_report());
-        log_write(LOG_INFO, "the loader has found no driver: the OpenCL below is %s", wines_path);
-    } else if (another) {
-        log_write(LOG_WARN,
-                  "the loader has found no driver, Wine has no opencl.dll, and the bridge to the host's OpenCL is %s",
+    joined = another && client_join();
+    if (another && !joined)
+        log_write(LOG_WARN, "the loader has found no driver, and the bridge to the host's OpenCL is %s",
                   client_report());
-    }
     return true; /* otherwise clInitLayer has set `next` */
 }
 
 const char *entry_next_report(void)
 {
-    return wines_path[0] ? wines_path : NULL;
+    return joined ? "the host's libOpenCL.so.1" : NULL;
 }
 #else
 static void set_loaders(const cl_icd_dispatch *table, cl_uint entries)

@@ -23,12 +23,8 @@ const struct converter *image_host_converter(cl_mem handle)
 static void set_unquantized(struct image_record *image, bool unquantized)
 {
     os_lock(&registry_lock);
-    cl_event requantized = image->requantized;
-    image->requantized = NULL;
     image->unquantized = unquantized;
-    image->written++;
     os_unlock(&registry_lock);
-    event_put(requantized);
 }
 
 void image_set_unquantized(struct image_record *image)
@@ -55,7 +51,6 @@ static void destroy(struct record *record)
         next.clReleaseMemObject(mapping->narrow);
         free(mapping);
     }
-    event_put(image->requantized);
     record_release(image->context);
     free(image);
 }

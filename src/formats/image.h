@@ -10,7 +10,6 @@ struct image_mapping {
     void *pointer; /* the application's pointer */
     cl_mem narrow; /* owned; the mapped buffer, whose texels are in the declared format */
     bool writes;
-    bool unmapped; /* in the driver, but the copy from there was refused */
     size_t origin[3], region[3];
     struct image_mapping *after;
 };
@@ -26,11 +25,6 @@ struct image_record {
     struct image_mapping *mappings;
     /* The image may have values that the declared format cannot hold: more channels, more precision. */
     bool unquantized;
-    unsigned written; /* changes whenever the image becomes unquantized */
-    /* Owned; of the last command that requantizes the image, which is quantized when it is complete. NULL: none, or a
-     * launch has it. */
-    cl_event requantized;
-    cl_command_queue requantized_in;
 };
 
 /* The record of an emulated image, retained, or NULL. */
@@ -57,8 +51,7 @@ cl_int image_storage_of(cl_context context, const cl_image_format *format, cl_me
 cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                          const cl_image_desc *desc, void *memory, cl_int *status);
 
-/* Notes that the image is unquantized from a command on. Called before the driver gets the command and again after it:
- * a requantizing command may come before it in the driver's queue. */
+/* Notes that the image is unquantized from a command on, which the driver gets next. */
 void image_set_unquantized(struct image_record *image);
 /* A command overwrites the whole image in its declared format: nothing that a kernel wrote remains. While a user event
  * is pending this is not relied on: the command may fail, or belong to a deferred acquire, behind which kernels have
@@ -103,10 +96,11 @@ cl_int image_move(cl_mem image, bool stored, bool write, const size_t *origin, c
 cl_mem image_narrow_buffer(const struct image_record *image, cl_mem_flags flags, const size_t *region, cl_int *status);
 cl_mem image_wide_buffer(const struct image_record *image, const size_t *region, cl_int *status);
 
-/* Ends a composite command that is enqueued: if it is blocking, waits for it. Passes its event to the application: `done`
- * reports `type` and starts with `first`. Both are taken over, whether the application wants an event or not. */
-cl_int image_publish(const struct image_part *part, bool blocking, cl_command_type type, cl_event first, cl_event done,
-                     cl_event *event);
+/* Ends a composite command that is enqueued, or of which a part was refused with `status`, the result then. If it is
+ * blocking, waits for it. Passes its event to the application: `done` reports `type` and starts with `first`. Both are
+ * taken over, whether the application wants an event or not. */
+cl_int image_publish(const struct image_part *part, cl_int status, bool blocking, cl_command_type type, cl_event first,
+                     cl_event done, cl_event *event);
 
 /* The parts of the tier. */
 void image_install(cl_icd_dispatch *table);

@@ -86,20 +86,21 @@ cl_int image_from_narrow(const struct image_part *p, cl_mem narrow, cl_mem wide,
     return status;
 }
 
-cl_int image_publish(const struct image_part *p, bool blocking, cl_command_type type, cl_event first, cl_event done,
-                     cl_event *event)
+cl_int image_publish(const struct image_part *p, cl_int status, bool blocking, cl_command_type type, cl_event first,
+                     cl_event done, cl_event *event)
 {
     /* Not all drivers report the failure of a blocking command. */
-    const bool failed = blocking && !event_await(done);
-    struct queue_record *queue = event && !failed ? registry_get(RECORD_QUEUE, p->queue) : NULL;
-    if (queue) {
-        event_track(done, type, queue);
-    }
-    if (event && !failed)
+    if (status == CL_SUCCESS && blocking && !event_await(done))
+        status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    if (event && status == CL_SUCCESS) {
+        struct queue_record *queue = registry_get(RECORD_QUEUE, p->queue);
+        if (queue)
+            event_track(done, type, queue);
+        record_release(queue);
         *event = done;
-    else
+    } else {
         event_put(done);
+    }
     event_put(first);
-    record_release(queue);
-    return failed ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
+    return status;
 }

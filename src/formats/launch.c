@@ -39,49 +39,23 @@ static cl_int convert_back(const struct image_part *all, cl_event *done)
 }
 
 /* Requantizes an image that needs it, behind the wait list of a kernel that reads it, and adds to `list` what the kernel
- * must wait for. An earlier conversion is relied on if it is complete, or if it is pending in the same queue: nothing
- * would flush another queue. While a user event is pending it may fail, or end only after the kernel. */
+ * must wait for. The image stays unquantized: another queue's kernel must not rely on this one's conversion. */
 static cl_int requantize(struct image_record *image, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
                          struct event_list *list)
 {
     static const size_t origin[3] = {0, 0, 0};
+    cl_event done = NULL;
     os_lock(&registry_lock);
-    const bool unquantized = image->unquantized, here = image->requantized_in == queue;
-    const unsigned written = image->written;
-    cl_event done = image->requantized;
-    image->requantized = NULL;
+    const bool unquantized = image->unquantized;
     os_unlock(&registry_lock);
-    if (!unquantized) {
-        event_put(done);
+    if (!unquantized)
         return CL_SUCCESS;
-    }
-    cl_int state = done ? event_status(done) : CL_QUEUED;
-    if (!done || (state != CL_COMPLETE && (state < 0 || !here || user_event_pending()))) {
-        event_put(done);
-        done = NULL;
-        state = CL_QUEUED;
-        cl_int status = event_list_reserve(list, 1) ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
-        if (status == CL_SUCCESS)
-            status = convert_back(&(struct image_part){image, origin, image->extent, queue, wait_count, wait}, &done);
-        if (status != CL_SUCCESS)
-            return status; /* the next launch tries again */
-    }
-    if (state != CL_COMPLETE && !event_list_retain(list, done)) {
-        event_put(done);
+    if (!event_list_reserve(list, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    }
-    os_lock(&registry_lock);
-    if (image->written == written && state == CL_COMPLETE) {
-        image->unquantized = false;
-    } else if (image->written == written) {
-        cl_event other = image->requantized; /* of another thread that has launched a kernel meanwhile */
-        image->requantized = done;
-        image->requantized_in = queue;
-        done = other;
-    }
-    os_unlock(&registry_lock);
-    event_put(done);
-    return CL_SUCCESS;
+    const cl_int status =
+        convert_back(&(struct image_part){image, origin, image->extent, queue, wait_count, wait}, &done);
+    event_list_add(list, done);
+    return status;
 }
 
 /* The emulated images that a kernel uses. */
@@ -121,11 +95,8 @@ static cl_int before_launch(struct arguments *a, const char *call, cl_command_qu
 /* Called when the driver has accepted or refused the kernel: later commands run after the conversions even then. */
 static void end_launch(struct arguments *a, cl_command_queue queue, cl_int status)
 {
-    for (cl_uint i = 0; i < a->count; i++) {
-        if (a->writes[i])
-            image_set_unquantized(a->images[i]);
+    for (cl_uint i = 0; i < a->count; i++)
         record_release(a->images[i]);
-    }
     if (status != CL_SUCCESS && a->requantized.count && !event_list_failed(a->requantized.count, a->requantized.events))
         next.clEnqueueBarrierWithWaitList(queue, a->requantized.count, a->requantized.events, NULL);
     event_list_close(&a->requantized);

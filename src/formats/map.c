@@ -41,13 +41,10 @@ static cl_int map_part(const struct image_part *p, bool blocking, cl_map_flags f
     if (status == CL_SUCCESS && blocking && !event_await(done)) {
         status = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
         next.clEnqueueUnmapMemObject(p->queue, mapping->narrow, mapping->pointer, 0, NULL, NULL);
-        event_put(done);
     }
-    if (status == CL_SUCCESS)
-        return image_publish(p, false, CL_COMMAND_MAP_IMAGE, first, done, event);
-    event_put(first);
-    next.clReleaseMemObject(mapping->narrow);
-    return status;
+    if (status != CL_SUCCESS)
+        next.clReleaseMemObject(mapping->narrow);
+    return image_publish(p, status, false, CL_COMMAND_MAP_IMAGE, first, done, event);
 }
 
 static cl_int check_map(const struct image_part *p, cl_map_flags flags, const size_t *row_pitch,
@@ -111,26 +108,22 @@ static struct image_mapping *take_mapping(struct image_record *image, const void
     return mapping;
 }
 
-/* Unmaps the buffer, and copies what the application has written from there. If the driver refuses a part, the unmap can be
- * tried again. */
+/* Unmaps the buffer, and copies what the application has written from there. */
 static cl_int unmap_part(const struct image_part *p, struct image_mapping *mapping, cl_event *event)
 {
     cl_event first = NULL, done = NULL;
-    cl_int status = CL_SUCCESS;
-    if (!mapping->unmapped)
-        status =
-            next.clEnqueueUnmapMemObject(p->queue, mapping->narrow, mapping->pointer, p->wait_count, p->wait, &first);
-    mapping->unmapped = mapping->unmapped || status == CL_SUCCESS;
-    if (status == CL_SUCCESS && mapping->writes) {
-        const struct image_part behind = first ? image_part_behind(p, &first) : *p;
-        status = image_from_narrow(&behind, mapping->narrow, NULL, &done);
-    }
-    if (status != CL_SUCCESS) {
-        event_put(first);
+    cl_int status =
+        next.clEnqueueUnmapMemObject(p->queue, mapping->narrow, mapping->pointer, p->wait_count, p->wait, &first);
+    if (status != CL_SUCCESS) { /* it can be tried again */
         add_mapping(p->image, mapping);
         return status;
     }
-    status = image_publish(p, false, CL_COMMAND_UNMAP_MEM_OBJECT, done ? first : NULL, done ? done : first, event);
+    if (mapping->writes) {
+        const struct image_part behind = first ? image_part_behind(p, &first) : *p;
+        status = image_from_narrow(&behind, mapping->narrow, NULL, &done);
+    }
+    status =
+        image_publish(p, status, false, CL_COMMAND_UNMAP_MEM_OBJECT, done ? first : NULL, done ? done : first, event);
     next.clReleaseMemObject(mapping->narrow);
     free(mapping);
     return status;

@@ -100,7 +100,7 @@ static cl_int CL_API_CALL read_image(cl_command_queue command_queue, cl_mem hand
     if (status == CL_SUCCESS)
         status = read_steps(&part, &host, &first, &done);
     if (status == CL_SUCCESS)
-        status = image_publish(&part, blocking_read, CL_COMMAND_READ_IMAGE, first, done, event);
+        status = image_publish(&part, status, blocking_read, CL_COMMAND_READ_IMAGE, first, done, event);
     record_release(image);
     return status;
 }
@@ -130,7 +130,7 @@ static cl_int CL_API_CALL write_image(cl_command_queue command_queue, cl_mem han
     if (status == CL_SUCCESS)
         status = write_steps(&part, &host, &first, &done);
     if (status == CL_SUCCESS)
-        status = image_publish(&part, blocking_write, CL_COMMAND_WRITE_IMAGE, first, done, event);
+        status = image_publish(&part, status, blocking_write, CL_COMMAND_WRITE_IMAGE, first, done, event);
     else
         end_failed(first);
     record_release(image);
@@ -200,8 +200,6 @@ static cl_int CL_API_CALL fill_image(cl_command_queue command_queue, cl_mem hand
     if (status == CL_SUCCESS)
         status = next.clEnqueueFillImage(command_queue, handle, fill_color, origin, region, num_events_in_wait_list,
                                          event_wait_list, event);
-    if (image)
-        image_set_unquantized(image);
     record_release(image);
     return status;
 }
@@ -228,10 +226,7 @@ static cl_int copy_emulated(const struct image_part *out, const struct image_par
     }
     event_put(packed);
     next.clReleaseMemObject(narrow);
-    if (status == CL_SUCCESS)
-        return image_publish(in, false, CL_COMMAND_COPY_IMAGE, first, done, event);
-    event_put(first);
-    return status;
+    return image_publish(in, status, false, CL_COMMAND_COPY_IMAGE, first, done, event);
 }
 
 /* Of a copy, only one object is an emulated image. */
@@ -266,7 +261,7 @@ static cl_int CL_API_CALL copy_image(cl_command_queue command_queue, cl_mem src_
 static cl_int copy_out(const struct image_part *p, cl_mem to, size_t offset, cl_event *event)
 {
     cl_int status = image_check_part("clEnqueueCopyImageToBuffer", p);
-    cl_event first = NULL, packed = NULL, done;
+    cl_event first = NULL, packed = NULL, done = NULL;
     cl_mem narrow = status == CL_SUCCESS ? image_narrow_buffer(p->image, 0, p->region, &status) : NULL;
     if (!narrow)
         return status;
@@ -276,10 +271,7 @@ static cl_int copy_out(const struct image_part *p, cl_mem to, size_t offset, cl_
                                           &packed, &done);
     event_put(packed);
     next.clReleaseMemObject(narrow);
-    if (status == CL_SUCCESS)
-        return image_publish(p, false, CL_COMMAND_COPY_IMAGE_TO_BUFFER, first, done, event);
-    event_put(first);
-    return status;
+    return image_publish(p, status, false, CL_COMMAND_COPY_IMAGE_TO_BUFFER, first, done, event);
 }
 
 static cl_int CL_API_CALL copy_image_to_buffer(cl_command_queue command_queue, cl_mem src_image, cl_mem dst_buffer,
@@ -311,10 +303,7 @@ static cl_int copy_in(const struct image_part *p, cl_mem from, size_t offset, cl
         status = image_from_narrow(&behind, narrow, NULL, &done);
     }
     next.clReleaseMemObject(narrow);
-    if (status == CL_SUCCESS)
-        return image_publish(p, false, CL_COMMAND_COPY_BUFFER_TO_IMAGE, first, done, event);
-    event_put(first);
-    return status;
+    return image_publish(p, status, false, CL_COMMAND_COPY_BUFFER_TO_IMAGE, first, done, event);
 }
 
 static cl_int CL_API_CALL copy_buffer_to_image(cl_command_queue command_queue, cl_mem src_buffer, cl_mem dst_image,

@@ -12,12 +12,6 @@ void callback_enter(struct callback_entry *entry, cl_event event, cl_int status)
     innermost = entry;
 }
 
-void callback_enter_command(struct callback_entry *entry)
-{
-    *entry = (struct callback_entry){.status = CL_RUNNING, .of_command = true, .outer = innermost};
-    innermost = entry;
-}
-
 void callback_leave(struct callback_entry *entry)
 {
     innermost = entry->outer;
@@ -30,16 +24,13 @@ bool callback_runs_here(void)
 
 bool callback_runs_commands(void)
 {
-    bool found = false;
-    for (const struct callback_entry *entry = innermost; entry && !found; entry = entry->outer)
-        found = entry->of_command || !os_is_wine(); /* there cld3d's own thread calls back */
-    return found;
+    return innermost && !os_is_wine(); /* there cld3d's own thread calls back */
 }
 
 bool callback_reports(cl_event event, cl_int *status)
 {
     const struct callback_entry *entry = innermost;
-    while (entry && (entry->of_command || entry->event != event))
+    while (entry && entry->event != event)
         entry = entry->outer;
     if (entry)
         *status = entry->status;

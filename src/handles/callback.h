@@ -10,19 +10,16 @@
 struct callback_entry {
     cl_event event;
     cl_int status;
-    bool of_command;
     struct callback_entry *outer;
 };
 
 /* A callback starts that reports an event, or for NULL the end of a memory object. */
 void callback_enter(struct callback_entry *entry, cl_event event, cl_int status);
-/* A function starts that is part of a command, which ends only after the function returns. */
-void callback_enter_command(struct callback_entry *entry);
 void callback_leave(struct callback_entry *entry);
 /* Whether the calling thread is in a callback, where it must not wait for any command. */
 bool callback_runs_here(void);
 /* Whether commands may be unable to end until the calling thread returns: it is in a callback and may be one of the
- * driver's threads, which run the commands, or it is in a function that is part of a command. */
+ * driver's threads, which run the commands. */
 bool callback_runs_commands(void);
 /* Whether the calling thread is in a callback that reports `event`, and with which status. The driver must not be
  * queried about that event: some call back with it locked. */

@@ -19,18 +19,11 @@
 void writes_hidden(const char *why);
 bool writes_known(void);
 
-/* The platform of a context's devices, or NULL (platform.c). */
-cl_platform_id platform_of_context(cl_context context);
-/* Whether a platform reports a version of OpenCL before this one. A loader may have functions that an older driver
- * lacks: calling them ends the process. False if it reports none. */
-bool platform_predates(cl_platform_id platform, int major);
-
 /* ---- the parts of the tier: each replaces its functions in the table ---- */
 
 void queue_install(cl_icd_dispatch *table);
 void event_install(cl_icd_dispatch *table);
 void callback_install(cl_icd_dispatch *table);
-void host_function_install(cl_icd_dispatch *table); /* comes after guard_install */
 void kernel_install(cl_icd_dispatch *table);
 
 #endif

@@ -104,19 +104,36 @@ static cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint arg_index, si
     return status;
 }
 
-void kernel_forget_argument(cl_kernel kernel, cl_uint index)
+/* A pointer replaces the memory object that the argument named before. */
+static cl_int pointer_set(cl_kernel kernel, cl_uint index, cl_int status)
 {
-    if (registry_hot())
+    if (status == CL_SUCCESS && registry_hot())
         note_argument(kernel, index, NULL);
+    return status;
 }
 
-/* A pointer replaces the memory object that the argument named before. */
 static cl_int CL_API_CALL set_kernel_arg_svm_pointer(cl_kernel kernel, cl_uint arg_index, const void *arg_value)
 {
-    const cl_int status = below()->clSetKernelArgSVMPointer(kernel, arg_index, arg_value);
-    if (status == CL_SUCCESS)
-        kernel_forget_argument(kernel, arg_index);
-    return status;
+    return pointer_set(kernel, arg_index, below()->clSetKernelArgSVMPointer(kernel, arg_index, arg_value));
+}
+
+/* The function of the first driver from which a program has obtained it. */
+typedef cl_int(CL_API_CALL *set_pointer_fn)(cl_kernel, cl_uint, const void *);
+static _Atomic(set_pointer_fn) set_below;
+
+static cl_int CL_API_CALL set_pointer(cl_kernel kernel, cl_uint index, const void *value)
+{
+    return pointer_set(kernel, index, atomic_load(&set_below)(kernel, index, value));
+}
+
+next_function kernel_function(const char *name, void *function)
+{
+    if (strcmp(name, "clSetKernelArgMemPointerINTEL") != 0) /* OpenVINO's */
+        return NULL;
+    const set_pointer_fn driver = (set_pointer_fn)next_function_at(function);
+    set_pointer_fn first = NULL;
+    return atomic_compare_exchange_strong(&set_below, &first, driver) || first == driver ? (next_function)set_pointer
+                                                                                         : NULL;
 }
 
 cl_uint kernel_records(cl_kernel handle, enum record_kind kind, struct record **records, cl_uint *indexes,

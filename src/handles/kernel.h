@@ -12,7 +12,8 @@ enum { KERNEL_ARGUMENTS = 256 };
 cl_uint kernel_records(cl_kernel kernel, enum record_kind kind, struct record **records, cl_uint *indexes,
                        cl_uint capacity);
 
-/* The argument no longer names a memory object: a pointer replaced it. */
-void kernel_forget_argument(cl_kernel kernel, cl_uint index);
+/* cld3d's replacement for `function`, which a driver has by this name: it sets a pointer as a kernel's argument. NULL: the
+ * program gets the driver's. This is so for other names, and for a second driver's function that sets pointers. */
+next_function kernel_function(const char *name, void *function);
 
 #endif

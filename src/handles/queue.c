@@ -40,16 +40,6 @@ static void destroy(struct record *record)
     free(queue);
 }
 
-static cl_int read_properties(struct queue_record *queue)
-{
-    cl_command_queue_properties properties = 0;
-    const cl_int status =
-        below()->clGetCommandQueueInfo(queue->head.handle, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
-    if (status == CL_SUCCESS)
-        atomic_store(&queue->properties, properties);
-    return status;
-}
-
 /* Creates the record of a queue. Without the queue's properties its commands would be treated as those of an in-order
  * queue. */
 static cl_int follow(struct context_record *context, cl_command_queue handle)
@@ -61,7 +51,8 @@ static cl_int follow(struct context_record *context, cl_command_queue handle)
     queue->enqueueing = (os_mutex)OS_MUTEX_INIT;
     record_retain(context);
     queue->context = context;
-    cl_int status = read_properties(queue);
+    cl_int status = below()->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof(queue->properties),
+                                                   &queue->properties, NULL);
     if (status == CL_SUCCESS && !registry_add(&queue->head))
         status = CL_OUT_OF_HOST_MEMORY;
     if (status != CL_SUCCESS) {
@@ -105,15 +96,14 @@ static cl_command_queue CL_API_CALL create_queue_with_properties(cl_context cont
     return followed("clCreateCommandQueueWithProperties", context, queue, errcode_ret);
 }
 
-static cl_int CL_API_CALL set_property(cl_command_queue handle, cl_command_queue_properties properties, cl_bool enable,
+/* Deprecated since OpenCL 1.1, and optional: a tracked queue stays as it is. */
+static cl_int CL_API_CALL set_property(cl_command_queue queue, cl_command_queue_properties properties, cl_bool enable,
                                        cl_command_queue_properties *old_properties)
 {
-    const cl_int status = below()->clSetCommandQueueProperty(handle, properties, enable, old_properties);
-    struct queue_record *queue = status == CL_SUCCESS ? registry_get(RECORD_QUEUE, handle) : NULL;
-    if (queue && read_properties(queue) != CL_SUCCESS)
-        atomic_store(&queue->properties, enable ? queue->properties | properties : queue->properties & ~properties);
-    record_release(queue);
-    return status;
+    if (registry_has(RECORD_QUEUE, queue))
+        return log_refuse("clSetCommandQueueProperty", CL_INVALID_OPERATION,
+                          "queues of contexts that share cannot change");
+    return below()->clSetCommandQueueProperty(queue, properties, enable, old_properties);
 }
 
 static cl_int CL_API_CALL retain_queue(cl_command_queue queue)

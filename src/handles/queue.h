@@ -15,10 +15,10 @@ void own_queue_put(cl_command_queue queue);
 struct queue_record {
     struct record head;             /* while it is weak, the driver's queue is released together with the record */
     struct context_record *context; /* retained */
-    _Atomic(cl_command_queue_properties) properties; /* clSetCommandQueueProperty changes them */
-    atomic_bool unflushed;                           /* commands were enqueued that no flush has followed */
-    atomic_uint finishing;                           /* threads in clFinish, or in a command that blocks */
-    os_mutex enqueueing; /* held while the driver gets a command, while a user event is pending (defer/pending.h) */
+    cl_command_queue_properties properties;
+    atomic_bool unflushed; /* commands were enqueued that no flush has followed */
+    atomic_uint finishing; /* threads in clFinish, or in a command that blocks */
+    os_mutex enqueueing;   /* held while the driver gets a command, while a user event is pending (defer/pending.h) */
     uint64_t blocked_by, barred_by, entering; /* of defer/pending.c; guarded by registry_lock, like the list */
     struct queue_record *after;
 };

@@ -4,9 +4,8 @@
  *     program -> entry point -> share -> formats -> next
  *
  * `share` implements the extensions: contexts, objects, ownership. `formats` emulates image formats that a device lacks
- * in wider ones. `next` is the OpenCL below (next/next.h). A tier calls the tier below. Three files also use the
- * table of `share` itself: a deprecated function calls the one that replaces it (deprecated.c), and a query by name
- * returns the function that the program would call (functions.c, extension_functions.c). */
+ * in wider ones. `next` is the OpenCL below (next/next.h). A tier calls the tier below. A query by name
+ * also uses the table of `share` itself: it returns the function that the program would call (functions.c). */
 #ifndef CLD3D_HANDLES_TIERS_H
 #define CLD3D_HANDLES_TIERS_H
 

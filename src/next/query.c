@@ -24,6 +24,14 @@ cl_int ask_subject(const cl_icd_dispatch *table, const struct subject *subject, 
                            : table->clGetPlatformInfo(subject->platform, name, capacity, to, size_ret);
 }
 
+cl_int platforms_of(const cl_icd_dispatch *table, struct platform_list *platforms)
+{
+    cl_uint count = 0;
+    const cl_int status = table->clGetPlatformIDs(PLATFORMS_MOST, platforms->at, &count);
+    platforms->count = status != CL_SUCCESS ? 0 : count < PLATFORMS_MOST ? count : PLATFORMS_MOST;
+    return status;
+}
+
 cl_int devices_of_context(const cl_icd_dispatch *table, cl_context context, struct device_list *devices)
 {
     size_t size = 0;

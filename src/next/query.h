@@ -22,9 +22,14 @@ struct subject {
 cl_int ask_subject(const cl_icd_dispatch *table, const struct subject *subject, cl_uint name, size_t capacity, void *to,
                    size_t *size_ret);
 
-/* The devices of a context or of a platform: the first DEVICES_MOST of a platform; a context with more gives the driver's
- * error. None after an error. */
-enum { DEVICES_MOST = 64 };
+/* The platforms, and the devices of a context or of a platform: the first PLATFORMS_MOST, and the first DEVICES_MOST of a
+ * platform; a context with more gives the driver's error. None after an error. */
+enum { PLATFORMS_MOST = 64, DEVICES_MOST = 64 };
+struct platform_list {
+    cl_uint count;
+    cl_platform_id at[PLATFORMS_MOST];
+};
+cl_int platforms_of(const cl_icd_dispatch *table, struct platform_list *platforms);
 struct device_list {
     cl_uint count;
     cl_device_id at[DEVICES_MOST];

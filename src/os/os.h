@@ -126,7 +126,4 @@ bool os_has_value(const void *object, size_t offset, uintptr_t value);
 /* Whether this is Windows code under Wine. Always false in libcld3d.so, which Wine's processes also load. */
 bool os_is_wine(void);
 
-/* Whether `handle` is a valid Windows handle of this process; always false natively. */
-bool os_valid_handle(const void *handle);
-
 #endif

@@ -242,9 +242,3 @@ bool os_is_wine(void)
 {
     return false;
 }
-
-bool os_valid_handle(const void *handle)
-{
-    (void)handle;
-    return false;
-}

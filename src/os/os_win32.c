@@ -252,9 +252,3 @@ bool os_process_ends(void)
     }
     return ends && ends();
 }
-
-bool os_valid_handle(const void *handle)
-{
-    DWORD flags;
-    return GetHandleInformation((HANDLE)handle, &flags);
-}

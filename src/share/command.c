@@ -26,9 +26,8 @@ static cl_int find_queue(struct command *c, cl_command_queue handle)
 
 bool command_lists_make(struct command *c, cl_uint count)
 {
-    const bool is_inline = count <= COMMAND_INLINE;
-    c->objects = is_inline ? c->inline_objects : calloc(count, sizeof(*c->objects));
-    c->transfers = is_inline ? c->inline_transfers : calloc(count, sizeof(*c->transfers));
+    c->objects = calloc(count + 1, sizeof(*c->objects)); /* an empty list is no failure */
+    c->transfers = calloc(count + 1, sizeof(*c->transfers));
     return c->objects && c->transfers;
 }
 
@@ -95,10 +94,8 @@ void command_end(struct command *c)
 {
     for (cl_uint i = 0; i < c->count; i++)
         record_release(c->objects[i]);
-    if (c->objects != c->inline_objects)
-        free(c->objects);
-    if (c->transfers != c->inline_transfers)
-        free(c->transfers);
+    free(c->objects);
+    free(c->transfers);
     record_release(c->queue);
 }
 

@@ -5,9 +5,7 @@
 #include "defer/deferred.h"
 #include "share/share.h"
 
-enum { COMMAND_INLINE = 8 }; /* objects of a call that are stored without allocating memory */
-
-/* The checked arguments of one call. Not to be copied while `objects` points into the structure itself. */
+/* The checked arguments of one call. */
 struct command {
     const struct d3d_api *api;
     const char *call;
@@ -16,8 +14,6 @@ struct command {
     cl_uint count;
     struct object_record **objects; /* `count` of them, retained; those of one transport are adjacent */
     struct transfer **transfers;    /* theirs, in the same order */
-    struct object_record *inline_objects[COMMAND_INLINE];
-    struct transfer *inline_transfers[COMMAND_INLINE];
     cl_uint wait_count;
     const cl_event *wait; /* the application's */
     cl_event *event;      /* where the application wants the event stored, or NULL */

@@ -21,7 +21,7 @@ static void drop_devices(struct sharing_context *context)
     os_unlock(&registry_lock);
     transports_close(context->transports);
     for (unsigned i = 0; i < context->interop_count && held; i++)
-        context->interop[i].api->ops->release(context->interop[i].device);
+        com_release(context->interop[i].device);
 }
 
 void *context_device(const struct sharing_context *context, unsigned n, void *resource)
@@ -33,17 +33,15 @@ void *context_device(const struct sharing_context *context, unsigned n, void *re
     if (held)
         return context->interop[n].device;
     void *owner = ops->owner(resource);
-    const bool alive = owner && ops->identity(owner) == context->interop[n].identity;
-    ops->release(owner);
+    const bool alive = owner && com_identity(owner) == context->interop[n].identity;
+    com_release(owner);
     return alive ? context->interop[n].device : NULL;
 }
-
-static void free_transfer_queues(struct sharing_context *context);
 
 void context_record_free(struct sharing_context *context)
 {
     drop_devices(context);
-    free_transfer_queues(context);
+    own_queue_put(context->transfers);
     converters_destroy(context->base.converters);
     transports_free(context->transports);
     free(context->properties);
@@ -78,56 +76,30 @@ struct sharing_context *context_record_make(const cl_context_properties *propert
     return context;
 }
 
-/* ---- the queues of deferred commands ---- */
+/* ---- the queue of deferred commands ---- */
 
-struct transfer_queue {
-    cl_device_id device;
-    cl_command_queue queue;
-    struct transfer_queue *after;
-};
-
-static void free_transfer_queues(struct sharing_context *context)
+cl_int context_transfer_queue(const char *call, struct sharing_context *context, cl_command_queue *queue)
 {
-    for (struct transfer_queue *one = context->transfer_queues, *after; one; one = after) {
-        after = one->after;
-        own_queue_put(one->queue);
-        free(one);
-    }
-}
-
-static cl_command_queue find_transfer_queue(const struct sharing_context *context, cl_device_id device)
-{
+    struct device_list devices;
     os_lock(&registry_lock);
-    const struct transfer_queue *one = context->transfer_queues;
-    while (one && one->device != device)
-        one = one->after;
+    *queue = context->transfers;
     os_unlock(&registry_lock);
-    return one ? one->queue : NULL;
-}
-
-cl_int context_transfer_queue(const char *call, const struct queue_record *of, cl_command_queue *queue)
-{
-    struct sharing_context *context = sharing(of->context);
-    cl_device_id device;
-    cl_int status =
-        below()->clGetCommandQueueInfo(of->head.handle, CL_QUEUE_DEVICE, sizeof(cl_device_id), &device, NULL);
-    if (status != CL_SUCCESS)
-        return log_next(call, "clGetCommandQueueInfo", status);
-    *queue = find_transfer_queue(context, device);
     if (*queue)
         return CL_SUCCESS;
-    struct transfer_queue *made = malloc(sizeof(*made));
+    cl_int status = devices_of_context(below(), context->base.head.handle, &devices);
+    if (status != CL_SUCCESS || !devices.count)
+        return log_next(call, "clGetContextInfo", status == CL_SUCCESS ? CL_OUT_OF_RESOURCES : status);
+    cl_command_queue made = own_queue_make(context->base.head.handle, devices.at[0], 0, &status);
     if (!made)
-        return log_refuse(call, CL_OUT_OF_HOST_MEMORY, "no memory to defer the command");
-    *queue = own_queue_make(context->base.head.handle, device, 0, &status);
-    if (!*queue) {
-        free(made);
         return log_next(call, "clCreateCommandQueue", status);
-    }
     os_lock(&registry_lock);
-    *made = (struct transfer_queue){device, *queue, context->transfer_queues};
-    context->transfer_queues = made; /* two for a device, if two threads were here, do no harm */
+    *queue = context->transfers;
+    if (!*queue) {
+        context->transfers = *queue = made;
+        made = NULL;
+    }
     os_unlock(&registry_lock);
+    own_queue_put(made); /* another thread was faster */
     return CL_SUCCESS;
 }
 
@@ -185,10 +157,6 @@ static cl_int query(const struct sharing_context *context, cl_context_info name,
                       capacity, value, size_ret);
     for (unsigned i = 0; i < context->interop_count; i++) {
         const struct d3d_api *api = context->interop[i].api;
-        if (name && name == api->context_prefer_shared) {
-            const cl_bool prefer = CL_FALSE; /* no transport gains anything from shared resources */
-            return answer("clGetContextInfo", &prefer, sizeof(prefer), capacity, value, size_ret);
-        }
         if (name == (cl_context_info)api->context_device)
             return answer("clGetContextInfo", &context->interop[i].device, sizeof(void *), capacity, value, size_ret);
     }
@@ -203,9 +171,9 @@ static bool asks_prefer_shared(cl_context_info name)
     return false;
 }
 
-/* The extension defines this answer for any context: a context without this Direct3D gains nothing from shared
- * resources. */
-static cl_int query_of_others(cl_context context, cl_context_info name, size_t capacity, void *value, size_t *size_ret)
+/* The extension defines this answer for any context. No transport gains anything from shared resources. */
+static cl_int query_prefer_shared(cl_context context, cl_context_info name, size_t capacity, void *value,
+                                  size_t *size_ret)
 {
     const cl_bool prefer = CL_FALSE;
     cl_uint refs;
@@ -226,7 +194,7 @@ static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info p
         status = query(record, param_name, param_value_size, param_value, param_value_size_ret);
     record_release(record);
     if (status == CL_INVALID_OPERATION)
-        status = query_of_others(context, param_name, param_value_size, param_value, param_value_size_ret);
+        status = query_prefer_shared(context, param_name, param_value_size, param_value, param_value_size_ret);
     if (status != CL_INVALID_OPERATION)
         return status;
     return below()->clGetContextInfo(context, param_name, param_value_size, param_value, param_value_size_ret);

@@ -22,10 +22,9 @@ struct creation {
 
 static cl_context create_in_driver(const struct creation *c, const cl_context_properties *properties, cl_int *status)
 {
-    cl_context context =
-        c->by_type ? below()->clCreateContextFromType(properties, c->type, c->notify, c->user_data, status)
-                   : below()->clCreateContext(properties, c->device_count, c->devices, c->notify, c->user_data, status);
-    return context;
+    return c->by_type
+               ? below()->clCreateContextFromType(properties, c->type, c->notify, c->user_data, status)
+               : below()->clCreateContext(properties, c->device_count, c->devices, c->notify, c->user_data, status);
 }
 
 /* Adds the first platform to a list that names none. There is room for it. */
@@ -44,47 +43,21 @@ static bool name_platform(cl_context_properties *driver)
     return true;
 }
 
-/* Some drivers return CL_INVALID_VALUE for an unknown property, but this code has other causes as well. */
-static bool refused_property(const struct creation *c, const cl_context_properties *driver, cl_int status)
+/* Whether all of the list are devices: drivers crash in clCreateContext for others, with their locks held. */
+static cl_int check_handles(const struct creation *c)
 {
-    const bool arguments_fit = (c->by_type || (c->devices && c->device_count)) && (c->notify || !c->user_data);
-    bool others = false;
-    for (const cl_context_properties *p = driver; *p; p += 2)
-        others = others || *p != CL_CONTEXT_PLATFORM;
-    return status == CL_INVALID_VALUE && arguments_fit && others;
-}
-
-static cl_int platform_of(const char *call, cl_device_id device, cl_platform_id *platform)
-{
-    const cl_int status = device_may_be(device)
-                              ? below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(*platform), platform, NULL)
-                              : CL_INVALID_DEVICE;
-    if (driver_short(status))
-        return log_next(call, "clGetDeviceInfo", status);
-    return status == CL_SUCCESS ? status
-                                : log_refuse(call, CL_INVALID_DEVICE, "%p is not an OpenCL device", (void *)device);
-}
-
-/* Whether all devices belong to one platform, the named one if one is named: some drivers treat others' devices as
- * their own. */
-static cl_int check_platforms(const struct creation *c, const cl_context_properties *properties)
-{
-    cl_platform_id named = NULL, platform = NULL;
+    cl_platform_id platform;
     if (c->by_type || !os_readable_array(c->devices, c->device_count, sizeof(*c->devices)))
         return CL_SUCCESS; /* left to the driver */
-    for (const cl_context_properties *p = properties; *p; p += 2)
-        if (*p == CL_CONTEXT_PLATFORM && platform_valid((cl_platform_id)p[1]))
-            named = (cl_platform_id)p[1];
     for (cl_uint i = 0; i < c->device_count; i++) {
-        const cl_int status = platform_of(c->call, c->devices[i], &platform);
+        const cl_device_id device = c->devices[i];
+        const cl_int status = device_may_be(device) ? below()->clGetDeviceInfo(device, CL_DEVICE_PLATFORM,
+                                                                               sizeof(platform), &platform, NULL)
+                                                    : CL_INVALID_DEVICE;
+        if (driver_short(status))
+            return log_next(c->call, "clGetDeviceInfo", status);
         if (status != CL_SUCCESS)
-            return status;
-        if (!platform_valid(platform))
-            continue; /* a driver may report a platform that it does not list */
-        if (named && platform != named)
-            return log_refuse(c->call, CL_INVALID_DEVICE, "device %u of the list, %p, belongs to another platform", i,
-                              (void *)c->devices[i]);
-        named = platform;
+            return log_refuse(c->call, CL_INVALID_DEVICE, "%p is not an OpenCL device", (void *)device);
     }
     return CL_SUCCESS;
 }
@@ -133,9 +106,16 @@ static cl_context create_on(const struct creation *c, const struct sharing_conte
         *status = CL_SUCCESS;
         handle = create_sharing(c, context, driver, status);
     }
-    if (refused_property(c, driver, *status))
-        *status = log_refuse(c->call, CL_INVALID_PROPERTY, "the driver does not know one of the properties");
     return handle;
+}
+
+cl_platform_id context_platform(cl_context handle)
+{
+    struct device_list devices;
+    cl_platform_id platform = NULL;
+    if (devices_of_context(below(), handle, &devices) == CL_SUCCESS && devices.count)
+        below()->clGetDeviceInfo(devices.at[0], CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL);
+    return platform;
 }
 
 static cl_context create_recorded(const struct creation *c, const cl_context_properties *properties, cl_int *status)
@@ -149,13 +129,13 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
     else
         *status = context_properties_read(c->call, context, driver);
     if (*status == CL_SUCCESS)
-        *status = check_platforms(c, context->properties);
+        *status = check_handles(c);
     if (*status == CL_SUCCESS)
         handle = create_on(c, context, driver, status);
     free(driver);
     if (handle) {
         context->base.head.handle = handle;
-        context->base.quirks = quirks_of(platform_of_context(handle));
+        context->base.quirks = quirks_of(context_platform(handle));
         context->transports = transports_open(handle);
         if (context->transports && registry_add(&context->base.head)) {
             if (context->interop_count)

@@ -50,13 +50,13 @@ static cl_int add_interop(const char *call, struct sharing_context *context, con
     /* Media adapters may be combined; Direct3D 10 or 11 must be alone. */
     const struct d3d_api *before = context->interop_count ? context->interop[0].api : api;
     if (before->family != api->family) {
-        api->ops->release(device);
+        com_release(device);
         return log_refuse(call, CL_INVALID_OPERATION,
                           "interop with both %s and %s was requested; create a context for each", before->name,
                           api->name);
     }
     context->interop[context->interop_count].api = api;
-    context->interop[context->interop_count].identity = api->ops->identity(device);
+    context->interop[context->interop_count].identity = com_identity(device);
     context->interop[context->interop_count++].device = device;
     context->base.interop = true;
     context->base.video = context->base.video || api->family == FAMILY_DX9;

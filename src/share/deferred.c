@@ -96,21 +96,6 @@ static bool run_acquire(struct deferred_command *d)
     return true;
 }
 
-/* Whether the thread may not call the objects' Direct3D. */
-static bool is_elsewhere(const struct command *c, bool elsewhere)
-{
-    const struct surface *surface = &c->transfers[0]->surface;
-    const struct d3d_ops *ops = surface->api->ops;
-    if (!elsewhere || !ops->single_threaded || !ops->single_threaded(surface->device))
-        return false;
-    log_write(
-        LOG_WARN,
-        "%s: a user event was set in a callback, and the %s device was created for a single thread: set the event "
-        "outside of callbacks",
-        c->call, c->api->name);
-    return true;
-}
-
 /* Bytes that OpenCL has written and that did not reach Direct3D are copied by the next release. */
 static void keep_written(const struct command *c)
 {
@@ -120,16 +105,15 @@ static void keep_written(const struct command *c)
     os_unlock(&registry_lock);
 }
 
-static bool run(struct deferred *base, bool failed, bool elsewhere)
+static bool run(struct deferred *base, bool failed)
 {
     struct deferred_command *d = (struct deferred_command *)base;
     const struct command *c = &d->command;
     bool done = false;
     for (cl_uint i = 0; i < c->count && d->release && !failed; i++)
         object_end_acquire(c->objects[i]);
-    if (!failed && command_owner_is(c, d->release) && !is_elsewhere(c, elsewhere)) {
+    if (!failed && command_owner_is(c, d->release))
         done = d->release ? run_release(d) : run_acquire(d);
-    }
     if (!done && d->record)
         event_fail(d->record);
     if (!done) {
@@ -194,7 +178,7 @@ static cl_int wait_for_acquires(struct deferred_command *d)
 
 static cl_int enqueue(struct deferred_command *d, const struct command *c)
 {
-    cl_int status = context_transfer_queue(c->call, c->queue, &d->transfers);
+    cl_int status = context_transfer_queue(c->call, sharing(c->queue->context), &d->transfers);
     if (status == CL_SUCCESS)
         status = wait_for_acquires(d);
     if (status == CL_SUCCESS)

@@ -6,39 +6,17 @@
 #include "share/passthrough.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-cl_platform_id *platform_list(cl_uint *count, cl_int *status)
-{
-    cl_uint found = 0;
-    *count = 0;
-    *status = below()->clGetPlatformIDs(0, NULL, &found);
-    if (*status != CL_SUCCESS || found == 0)
-        return NULL;
-    cl_platform_id *platforms = calloc(found, sizeof(*platforms));
-    *status = platforms ? below()->clGetPlatformIDs(found, platforms, NULL) : CL_OUT_OF_HOST_MEMORY;
-    if (*status == CL_SUCCESS) {
-        *count = found;
-        return platforms;
-    }
-    free(platforms);
-    return NULL;
-}
 
 static cl_int platform_check(cl_platform_id platform)
 {
-    cl_uint count;
-    cl_int status;
-    cl_platform_id *platforms = platform_list(&count, &status);
+    struct platform_list platforms;
+    const cl_int status = platforms_of(below(), &platforms);
     bool found = false;
-    for (cl_uint i = 0; i < count; i++)
-        found = found || platforms[i] == platform;
-    free(platforms);
+    for (cl_uint i = 0; i < platforms.count; i++)
+        found = found || platforms.at[i] == platform;
     /* Loaders return a special code on a system without platforms. */
-    if (found || driver_short(status))
-        return status;
-    return CL_INVALID_PLATFORM;
+    return found || driver_short(status) ? status : CL_INVALID_PLATFORM;
 }
 
 bool platform_valid(cl_platform_id platform)
@@ -69,27 +47,18 @@ cl_int device_sharing(cl_device_id device, bool *shares)
     return driver_short(status) ? status : CL_SUCCESS; /* a lost device does not affect the others */
 }
 
-cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *status)
+cl_int sharing_devices(cl_platform_id platform, struct device_list *devices)
 {
-    cl_uint all = 0;
-    *count = 0;
-    *status = below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &all);
-    if (*status != CL_SUCCESS || all == 0)
-        return NULL;
-    cl_device_id *devices = calloc(all, sizeof(*devices));
-    *status =
-        devices ? below()->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, all, devices, NULL) : CL_OUT_OF_HOST_MEMORY;
-    for (cl_uint i = 0; i < all && *status == CL_SUCCESS; i++) {
+    cl_uint kept = 0;
+    cl_int status = devices_of_platform(below(), platform, devices);
+    for (cl_uint i = 0; i < devices->count && status == CL_SUCCESS; i++) {
         bool shares;
-        *status = device_sharing(devices[i], &shares);
+        status = device_sharing(devices->at[i], &shares);
         if (shares)
-            devices[(*count)++] = devices[i];
+            devices->at[kept++] = devices->at[i];
     }
-    if (*status == CL_SUCCESS)
-        return devices;
-    free(devices);
-    *count = 0;
-    return NULL;
+    devices->count = status == CL_SUCCESS ? kept : 0;
+    return status;
 }
 
 /* ---- from the OpenCL device to the adapter ---- */
@@ -110,7 +79,7 @@ static bool find_adapter_of(cl_device_id device, struct d3d_adapter *adapter)
     }
     for (unsigned i = 0; i < count && !best; i++) {
         cl_device_id kept = device;
-        best = (int)match_keep(NULL, &kept, 1, &adapters[i]);
+        best = (int)match_keep(&kept, 1, &adapters[i]);
         if (best)
             *adapter = adapters[i];
     }
@@ -161,29 +130,6 @@ static cl_int check_platform(const struct d3d_api *api, cl_platform_id platform)
     return log_next(api->call.get_device_ids, "clGetPlatformIDs", status);
 }
 
-/* The devices that belong to all of the adapters. */
-static cl_int give_devices(const struct d3d_api *api, cl_platform_id platform, const struct d3d_adapter *adapters,
-                           cl_uint adapter_count, cl_uint set, cl_uint capacity, cl_device_id *devices, cl_uint *found)
-{
-    cl_uint count;
-    cl_int status;
-    cl_device_id *candidates = sharing_devices(platform, &count, &status);
-    if (status != CL_SUCCESS && status != CL_DEVICE_NOT_FOUND)
-        return log_next(api->call.get_device_ids, "clGetDeviceIDs", status);
-    for (cl_uint i = 0; i < adapter_count && set == api->preferred_set; i++)
-        count = match_keep(api, candidates, count, &adapters[i]);
-    for (cl_uint i = 0; devices && i < count && i < capacity; i++)
-        devices[i] = candidates[i];
-    if (found)
-        *found = count;
-    free(candidates);
-    log_write(LOG_DEBUG, "%s: %u %s devices for adapter '%s' (%04x:%04x)%s%s", api->call.get_device_ids, count,
-              set == api->preferred_set ? "preferred" : "possible", adapters[0].description, adapters[0].vendor,
-              adapters[0].device, set == api->preferred_set ? ": " : "",
-              set == api->preferred_set ? match_reason() : "");
-    return count ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
-}
-
 /* The specification does not define an error for a bad object; CL_INVALID_VALUE fits best. */
 static cl_int find_adapter(const struct d3d_api *api, bool object_is_adapter, void *object, struct d3d_adapter *adapter)
 {
@@ -198,11 +144,43 @@ static cl_int find_adapter(const struct d3d_api *api, bool object_is_adapter, vo
     const bool found = api->ops->adapter(device, false, adapter);
     if (found)
         match_identify(api, device, adapter);
-    api->ops->release(device);
+    com_release(device);
     return found ? CL_SUCCESS
                  : log_refuse(call, CL_OUT_OF_RESOURCES,
                               "the adapter of the %s device %p cannot be determined; the device may be lost", api->name,
                               object);
+}
+
+/* The devices of the platform, before those that belong to no adapter are left out. */
+static cl_int list_devices(const struct d3d_api *api, cl_platform_id platform, struct device_list *devices)
+{
+    const cl_int status = sharing_devices(platform, devices);
+    return status == CL_DEVICE_NOT_FOUND ? CL_SUCCESS : log_next(api->call.get_device_ids, "clGetDeviceIDs", status);
+}
+
+/* Keeps those that belong to an adapter, or to the adapter of a device. */
+static cl_int keep_devices(const struct d3d_api *api, bool preferred, bool object_is_adapter, void *object,
+                           struct device_list *devices)
+{
+    struct d3d_adapter adapter;
+    const cl_int status = find_adapter(api, object_is_adapter, object, &adapter);
+    if (status != CL_SUCCESS)
+        return status;
+    if (preferred)
+        devices->count = match_keep(devices->at, devices->count, &adapter);
+    log_write(LOG_DEBUG, "%s: %u %s devices for adapter '%s' (%04x:%04x)%s%s", api->call.get_device_ids, devices->count,
+              preferred ? "preferred" : "possible", adapter.description, adapter.vendor, adapter.device,
+              preferred ? ": " : "", preferred ? match_reason() : "");
+    return CL_SUCCESS;
+}
+
+static cl_int give_devices(const struct device_list *list, cl_uint capacity, cl_device_id *devices, cl_uint *found)
+{
+    for (cl_uint i = 0; devices && i < list->count && i < capacity; i++)
+        devices[i] = list->at[i];
+    if (found)
+        *found = list->count;
+    return list->count ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
 }
 
 /* The API that a source stands for: Intel's function has one for each kind of device. */
@@ -219,6 +197,7 @@ cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, 
                             cl_uint set, cl_uint capacity, cl_device_id *devices, cl_uint *found)
 {
     const struct d3d_api *of = source_api(api, source);
+    struct device_list list;
     cl_int status = check_platform(api, platform);
     if (status == CL_SUCCESS && passthrough_platform(platform))
         return passthrough_get_device_ids(api->call.get_device_ids, platform, source, object, set, capacity, devices,
@@ -229,13 +208,11 @@ cl_int share_get_device_ids(const struct d3d_api *api, cl_platform_id platform, 
                             api->device_source, api->name);
     if (status == CL_SUCCESS)
         status = check_lists(api, set, capacity, devices, found);
-    if (status != CL_SUCCESS)
-        return status;
-    struct d3d_adapter adapter;
-    status = find_adapter(of, source == of->adapter_source, object, &adapter);
-    if (status != CL_SUCCESS)
-        return status;
-    return give_devices(api, platform, &adapter, 1, set, capacity, devices, found);
+    if (status == CL_SUCCESS)
+        status = list_devices(api, platform, &list);
+    if (status == CL_SUCCESS)
+        status = keep_devices(of, set == api->preferred_set, source == of->adapter_source, object, &list);
+    return status == CL_SUCCESS ? give_devices(&list, capacity, devices, found) : status;
 }
 
 const struct d3d_api *media_api(cl_uint adapter_type)
@@ -244,23 +221,6 @@ const struct d3d_api *media_api(cl_uint adapter_type)
         if (d3d_apis[i]->adapter_type == adapter_type)
             return d3d_apis[i];
     return NULL;
-}
-
-static cl_int find_media_adapters(cl_uint count, const cl_uint *types, void *const *objects,
-                                  struct d3d_adapter *adapters)
-{
-    const char *call = d3d9_api.call.get_device_ids;
-    for (cl_uint i = 0; i < count; i++) {
-        const struct d3d_api *api = media_api(types[i]);
-        if (!api)
-            return log_refuse(call, CL_INVALID_VALUE,
-                              "adapter type %u is 0x%x, which is not one of the three types of the extension", i,
-                              types[i]);
-        const cl_int status = find_adapter(api, false, objects[i], &adapters[i]);
-        if (status != CL_SUCCESS)
-            return status;
-    }
-    return CL_SUCCESS;
 }
 
 /* Whether a program passes a device where the specification has an array of them. AMD's RapidFire does so, with one type and a
@@ -274,7 +234,7 @@ static bool is_device(const cl_uint *types, void *const *objects)
     void *object = (void *)(uintptr_t)objects;
     void *device = api && d3d_is_object(object) ? api->ops->open_device(object) : NULL;
     if (device)
-        api->ops->release(device);
+        com_release(device);
     return device != NULL;
 }
 
@@ -283,6 +243,7 @@ cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count
                                   cl_uint *found)
 {
     const struct d3d_api *api = &d3d9_api; /* the family's tokens */
+    struct device_list list;
     cl_int status = check_platform(api, platform);
     if (status == CL_SUCCESS && passthrough_platform(platform))
         return passthrough_get_media_device_ids(api->call.get_device_ids, platform, adapter_count, types, objects, set,
@@ -299,14 +260,14 @@ cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count
                             (const void *)types, (const void *)objects);
     if (status == CL_SUCCESS)
         status = check_lists(api, set, capacity, devices, found);
-    if (status != CL_SUCCESS)
-        return status;
-    struct d3d_adapter *adapters = calloc(adapter_count, sizeof(*adapters));
-    if (!adapters)
-        return log_refuse(api->call.get_device_ids, CL_OUT_OF_HOST_MEMORY, "no memory for %u adapters", adapter_count);
-    status = find_media_adapters(adapter_count, types, objects, adapters);
     if (status == CL_SUCCESS)
-        status = give_devices(api, platform, adapters, adapter_count, set, capacity, devices, found);
-    free(adapters);
-    return status;
+        status = list_devices(api, platform, &list);
+    for (cl_uint i = 0; i < adapter_count && status == CL_SUCCESS; i++) {
+        const struct d3d_api *of = media_api(types[i]);
+        status = of ? keep_devices(of, set == api->preferred_set, false, objects[i], &list)
+                    : log_refuse(api->call.get_device_ids, CL_INVALID_VALUE,
+                                 "adapter type %u is 0x%x, which is not one of the three types of the extension", i,
+                                 types[i]);
+    }
+    return status == CL_SUCCESS ? give_devices(&list, capacity, devices, found) : status;
 }

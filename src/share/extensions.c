@@ -9,7 +9,6 @@ const struct extension extensions[] = {
     {"cl_nv_d3d11_sharing", CL_MAKE_VERSION(2, 0, 0)},
     {"cl_intel_d3d11_nv12_media_sharing", CL_MAKE_VERSION(1, 0, 0)},
     {"cl_intel_dx9_media_sharing", CL_MAKE_VERSION(6, 0, 0)},
-    {"cl_intel_sharing_format_query", CL_MAKE_VERSION(1, 0, 0)},
 };
 
 const unsigned extension_count = sizeof(extensions) / sizeof(extensions[0]);

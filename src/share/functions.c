@@ -2,7 +2,7 @@
 #include "share/share.h"
 
 #include "log.h"
-#include "handles/extension_functions.h"
+#include "handles/kernel.h"
 
 #include <string.h>
 
@@ -35,14 +35,14 @@ static bool may_write_unseen(const char *name)
 }
 
 /* The function for the program instead of the one that the OpenCL below returns by this name. */
-static void *from_below(cl_platform_id platform, const char *name, void *address)
+static void *from_below(const char *name, void *address)
 {
     if (!address || !name)
         return address;
     /* Some drivers return core functions by name, and loaders those that they do not export; the latter stay
      * unchanged. */
     const struct next_slot *slot = next_slot_find(name);
-    next_function ours = slot ? next_slot_get(tier_share(), slot) : extension_function(platform, name, address);
+    next_function ours = slot ? next_slot_get(tier_share(), slot) : kernel_function(name, address);
     if (slot && ours == slot->missing)
         return address;
     if (ours)
@@ -62,13 +62,13 @@ static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const
                    (void *)platform);
         return NULL;
     }
-    return from_below(platform, func_name, below()->clGetExtensionFunctionAddressForPlatform(platform, func_name));
+    return from_below(func_name, below()->clGetExtensionFunctionAddressForPlatform(platform, func_name));
 }
 
 static void *CL_API_CALL get_address(const char *func_name)
 {
     const next_function own = own_function(func_name);
-    return own ? next_address_of(own) : from_below(NULL, func_name, below()->clGetExtensionFunctionAddress(func_name));
+    return own ? next_address_of(own) : from_below(func_name, below()->clGetExtensionFunctionAddress(func_name));
 }
 
 void functions_install(cl_icd_dispatch *table, next_function (*own)(const char *name))

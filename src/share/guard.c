@@ -10,16 +10,6 @@ static bool strict(void)
     return atomic_load_explicit(&object_count, memory_order_relaxed) != 0 && setting_on(SETTING_STRICT);
 }
 
-/* Whether a queue without a record does not belong to the object's context. Handles that are not queues are left to the
- * OpenCL below. */
-static bool is_elsewhere(cl_command_queue queue, const struct object_record *object)
-{
-    cl_context context = NULL;
-    return handle_may_be(queue, clGetCommandQueueInfo) && !handle_is_other(HANDLE_QUEUE, queue) &&
-           below()->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) == CL_SUCCESS &&
-           context != object->context->base.head.handle;
-}
-
 /* Takes over the reference to `object`. Not every driver checks the origin of an object. */
 static cl_int check(const struct guard *guard, struct object_record *object, bool writes)
 {
@@ -30,11 +20,9 @@ static cl_int check(const struct guard *guard, struct object_record *object, boo
     const bool usable = root->state == OBJECT_ACQUIRED;
     root->written = root->written || writes;
     os_unlock(&registry_lock);
-    const bool elsewhere =
-        guard->queue ? guard->queue->context != &root->context->base : is_elsewhere(guard->handle, root);
     const struct d3d_api *api = root->transfer->surface.api;
     cl_int status = CL_SUCCESS;
-    if (elsewhere)
+    if (guard->queue && guard->queue->context != &root->context->base)
         status = log_refuse(call, CL_INVALID_CONTEXT, "object %p does not belong to the queue's context",
                             object->head.handle);
     else if (!usable)
@@ -45,21 +33,9 @@ static cl_int check(const struct guard *guard, struct object_record *object, boo
     return status;
 }
 
-/* Checked here because not every driver returns the specified code; other invalid events are left to the OpenCL
- * below. */
-static cl_int check_wait(const struct guard *guard)
-{
-    for (cl_uint i = 0; guard->queue && guard->wait && i < guard->wait_count; i++)
-        if (!guard->wait[i])
-            return log_refuse(guard->call, CL_INVALID_EVENT_WAIT_LIST, "event %u of the wait list is NULL", i);
-    return CL_SUCCESS;
-}
-
 /* The checks are over. */
 static cl_int go_on(struct guard *guard, cl_int status)
 {
-    if (status == CL_SUCCESS)
-        status = check_wait(guard);
     if (status != CL_SUCCESS) {
         record_release(guard->queue);
     } else if (guard->queue) {
@@ -127,25 +103,14 @@ cl_int guard_kernel(struct guard *guard, cl_kernel kernel)
 static cl_int(CL_API_CALL *guarded_migration)(cl_command_queue, cl_uint, const cl_mem *, cl_mem_migration_flags,
                                               cl_uint, const cl_event *, cl_event *);
 
-static bool any_shared(cl_uint count, const cl_mem *objects)
-{
-    bool found = false;
-    for (cl_uint i = 0; i < count && !found; i++)
-        found = registry_has(RECORD_OBJECT, objects[i]);
-    return found;
-}
-
 /* A driver may close the gaps between the rows of an image over host memory when it is migrated to the host.
- * The flag is a wish for a place only, so shared objects are migrated without it. */
+ * The flag is a wish for a place only, so nothing is migrated there once there is a context with interop. */
 static cl_int CL_API_CALL migrate(cl_command_queue command_queue, cl_uint num_mem_objects, const cl_mem *mem_objects,
                                   cl_mem_migration_flags flags, cl_uint num_events_in_wait_list,
                                   const cl_event *event_wait_list, cl_event *event)
 {
-    const cl_mem_migration_flags to_host = CL_MIGRATE_MEM_OBJECT_HOST;
-    if (flags & to_host && atomic_load_explicit(&object_count, memory_order_relaxed) &&
-        os_readable_array(mem_objects, num_mem_objects, sizeof(*mem_objects)) &&
-        any_shared(num_mem_objects, mem_objects))
-        flags &= ~to_host;
+    if (registry_hot())
+        flags &= ~(cl_mem_migration_flags)CL_MIGRATE_MEM_OBJECT_HOST;
     return guarded_migration(command_queue, num_mem_objects, mem_objects, flags, num_events_in_wait_list,
                              event_wait_list, event);
 }

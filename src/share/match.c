@@ -11,17 +11,13 @@
 #include "d3d/native.h"
 #include "bridge/vulkan_access.h"
 #include "log.h"
-#include "share/passthrough.h"
 
 #include <CL/cl_ext.h>
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* MATCH_OWN is the match of a platform, never that of a single device: if it is the best one, no device of another
- * platform is kept. */
-enum match { MATCH_NONE, MATCH_VENDOR, MATCH_PART, MATCH_PCI, MATCH_NAME, MATCH_LUID, MATCH_GPU, MATCH_OWN };
+enum match { MATCH_NONE, MATCH_VENDOR, MATCH_PART, MATCH_PCI, MATCH_NAME, MATCH_LUID, MATCH_GPU };
 
 /* The reasons, in the order of MATCH_..., for display. */
 static const char *const reasons[] = {
@@ -32,7 +28,6 @@ static const char *const reasons[] = {
     "the name is the same",
     "the LUID is the same",
     "its Vulkan device has the same UUID or PCI address",
-    "a driver with sharing of its own has the adapter's device",
 };
 static const char no_cpu[] = "no OpenCL device is the adapter's hardware or a CPU: all devices are equally suitable";
 static _Atomic(const char *) last_reason = "no query has been made yet";
@@ -66,7 +61,7 @@ void match_identify(const struct d3d_api *api, void *device, struct d3d_adapter 
     void *probe = side ? api->native->make_probe(device, &handle) : NULL;
     if (probe && side->find_image(handle, &image, why))
         adapter->gpu = image.memory.gpu;
-    api->ops->release(probe);
+    com_release(probe);
 }
 
 static bool is_cpu(cl_device_id device)
@@ -154,39 +149,22 @@ static enum match match(cl_device_id device, const struct d3d_adapter *adapter)
     return match_name(device, adapter, vendor == adapter->vendor);
 }
 
-/* The best match of a platform's devices; *any_cpu is set if one of them is a CPU. `own`: the driver shares itself, and
- * then a device that is probably the adapter's is nearer than that of any other driver. */
-static enum match best_of(cl_platform_id platform, bool own, const struct d3d_adapter *adapter, bool *any_cpu)
+/* The best match of all platforms' devices; *any_cpu: whether one of them is a CPU. */
+static enum match best_match(const struct d3d_adapter *adapter, bool *any_cpu)
 {
-    cl_uint count;
-    cl_int status;
-    enum match best = MATCH_NONE;
-    cl_device_id *devices = sharing_devices(platform, &count, &status);
-    for (cl_uint i = 0; i < count; i++) {
-        const enum match found = match(devices[i], adapter);
-        best = found > best ? found : best;
-        *any_cpu = *any_cpu || is_cpu(devices[i]);
-    }
-    free(devices);
-    return own && best >= MATCH_PART ? MATCH_OWN : best;
-}
-
-/* The best match over all platforms that serve the API; *any_cpu: whether one of them has a CPU. */
-static enum match best_match(const struct d3d_api *api, const struct d3d_adapter *adapter, bool *any_cpu)
-{
-    cl_uint count;
-    cl_int status;
-    cl_platform_id *platforms = platform_list(&count, &status);
+    struct platform_list platforms;
     enum match best = MATCH_NONE;
     *any_cpu = false;
-    for (cl_uint i = 0; i < count; i++) {
-        const bool own = api && passthrough_platform(platforms[i]);
-        if (own && !passthrough_shares(platforms[i], api))
-            continue;
-        const enum match nearest = best_of(platforms[i], own, adapter, any_cpu);
-        best = nearest > best ? nearest : best;
+    platforms_of(below(), &platforms);
+    for (cl_uint p = 0; p < platforms.count; p++) {
+        struct device_list devices;
+        sharing_devices(platforms.at[p], &devices);
+        for (cl_uint i = 0; i < devices.count; i++) {
+            const enum match found = match(devices.at[i], adapter);
+            best = found > best ? found : best;
+            *any_cpu = *any_cpu || is_cpu(devices.at[i]);
+        }
     }
-    free(platforms);
     return best;
 }
 
@@ -200,23 +178,21 @@ static bool is_kept(cl_device_id device, const struct d3d_adapter *adapter, enum
 /* If no OpenCL device is the hardware, the adapter may be a software rasteriser that appears as a graphics card under
  * Wine, so a CPU is closest. Without a CPU all devices are kept, because programs that use only preferred devices would
  * otherwise find none. */
-cl_uint match_keep(const struct d3d_api *api, cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter)
+cl_uint match_keep(cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter)
 {
     bool any_cpu;
-    const enum match best = best_match(api, adapter, &any_cpu);
+    const enum match best = best_match(adapter, &any_cpu);
     cl_uint kept = 0;
     for (cl_uint i = 0; i < count; i++)
         if (is_kept(devices[i], adapter, best, any_cpu))
             devices[kept++] = devices[i];
-    const char *reason = best == MATCH_NONE && !any_cpu ? no_cpu : reasons[best];
-    if (api) /* a program asks which devices are preferred, and not for a device's LUID */
-        atomic_store_explicit(&last_reason, reason, memory_order_relaxed);
+    atomic_store_explicit(&last_reason, best == MATCH_NONE && !any_cpu ? no_cpu : reasons[best], memory_order_relaxed);
     return kept;
 }
 
 int match_strength(cl_device_id device, const struct d3d_adapter *adapter)
 {
     bool any_cpu;
-    const enum match best = best_match(NULL, adapter, &any_cpu);
+    const enum match best = best_match(adapter, &any_cpu);
     return match(device, adapter) == best ? (int)best : 0;
 }

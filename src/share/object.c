@@ -17,9 +17,9 @@ void object_free(struct object_record *object)
     if (object->leaving.fence.count)
         event_list_close(&object->leaving.fence);
     if (object->transfer) {
-        const struct surface surface = object->transfer->surface;
+        void *resource = object->transfer->surface.resource;
         object->transfer->transport->destroy(object->transfer);
-        surface.api->ops->release(surface.resource);
+        com_release(resource);
     }
     record_release(object->parent);
     object_give_up_claim(object->claim);
@@ -230,27 +230,9 @@ static cl_mem CL_API_CALL create_sub_buffer(cl_mem buffer, cl_mem_flags flags, c
     return child;
 }
 
-/* Whether an image would be created from a shared object of another context, which is refused: not every driver
- * checks it. */
-static bool is_of_another_context(const char *call, cl_context context, const cl_image_desc *desc, cl_int *errcode_ret)
-{
-    struct object_record *of = desc && desc->mem_object ? registry_get(RECORD_OBJECT, desc->mem_object) : NULL;
-    const bool other = of && of->context->base.head.handle != context && handle_may_be(context, clGetContextInfo);
-    record_release(of);
-    if (other)
-        give_code(
-            errcode_ret,
-            log_refuse(call, CL_INVALID_MEM_OBJECT,
-                       "mem_object %p does not belong to the image's context; create the image in the object's context",
-                       (void *)desc->mem_object));
-    return other;
-}
-
 static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format *image_format,
                                        const cl_image_desc *image_desc, void *host_ptr, cl_int *errcode_ret)
 {
-    if (is_of_another_context("clCreateImage", context, image_desc, errcode_ret))
-        return NULL;
     cl_mem image = below()->clCreateImage(context, flags, image_format, image_desc, host_ptr, errcode_ret);
     if (image)
         adopt(image, image_desc->mem_object);
@@ -262,8 +244,6 @@ static cl_mem CL_API_CALL create_image_with_properties(cl_context context, const
                                                        const cl_image_desc *image_desc, void *host_ptr,
                                                        cl_int *errcode_ret)
 {
-    if (is_of_another_context("clCreateImageWithProperties", context, image_desc, errcode_ret))
-        return NULL;
     cl_mem image = below()->clCreateImageWithProperties(context, properties, flags, image_format, image_desc, host_ptr,
                                                         errcode_ret);
     if (image)

@@ -136,7 +136,7 @@ static cl_int describe(struct creation *c, struct surface_desc *desc)
 static cl_int check_handle(const struct creation *c)
 {
     const struct object_request *asked = c->asked;
-    if (!asked->shared_handle || os_valid_handle(asked->shared_handle) || asked->api->ops->has_handles(asked->resource))
+    if (!asked->shared_handle || asked->api->ops->has_handles(asked->resource))
         return CL_SUCCESS;
     return log_refuse(asked->call, asked->api->invalid_resource,
                       "shared_handle %p is not a handle of such a surface; pass NULL or the surface's handle",
@@ -154,7 +154,7 @@ static cl_int make_transfer(struct object_record *object, const struct creation 
     const cl_int status = transports_create(c->context->transports, &request, &object->transfer);
     if (status != CL_SUCCESS)
         return status;
-    asked->api->ops->add_ref(asked->resource);
+    com_add_ref(asked->resource);
     object->head.handle = object->transfer->memory;
     if (registry_add(&object->head))
         return CL_SUCCESS;
@@ -168,7 +168,7 @@ static cl_int claim(struct object_record *object, const struct creation *c)
     bool taken;
     if (!asked->api->no_duplicates)
         return CL_SUCCESS;
-    const void *identity = asked->api->ops->identity(asked->resource);
+    const void *identity = com_identity(asked->resource);
     if (!identity)
         return log_refuse(asked->call, asked->api->invalid_resource,
                           "resource %p does not return its IUnknown interface", asked->resource);

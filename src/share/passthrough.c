@@ -17,17 +17,12 @@ void passthrough_from_all(void)
     from_all = true;
 }
 
-/* Intel's format query alone does not imply Direct3D: Intel's driver for Linux has it for VA-API. */
 static bool lists_sharing(const char *text)
 {
-    static const char ending[] = "_sharing";
-    const size_t tail = sizeof(ending) - 1;
-    for (unsigned i = 0; i < extension_count; i++) {
-        const size_t length = strlen(extensions[i].name);
-        if (strcmp(extensions[i].name + length - tail, ending) == 0 && words_have(text, extensions[i].name, length))
-            return true;
-    }
-    return false;
+    bool found = false;
+    for (unsigned i = 0; i < extension_count && !found; i++)
+        found = words_have(text, extensions[i].name, strlen(extensions[i].name));
+    return found;
 }
 
 /* The extension under Khronos's name or under cl_nv_'s. */
@@ -195,22 +190,7 @@ static cl_mem create(next_function function, const struct object_request *r, cl_
 
 static next_function context_function(cl_context context, const char *name)
 {
-    return driver_function(platform_of_context(context), name);
-}
-
-cl_int passthrough_get_formats(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
-                               cl_mem_object_type type, cl_uint plane, cl_uint capacity, cl_uint *codes, cl_uint *found)
-{
-    typedef cl_int(CL_API_CALL * get_formats)(cl_context, cl_mem_flags, cl_mem_object_type, cl_uint, cl_uint, cl_uint *,
-                                              cl_uint *);
-    typedef cl_int(CL_API_CALL * get_d3d10)(cl_context, cl_mem_flags, cl_mem_object_type, cl_uint, cl_uint *,
-                                            cl_uint *);
-    const next_function function = context_function(context, call);
-    if (!function)
-        return CL_INVALID_OPERATION;
-    if (api->family == FAMILY_D3D10)
-        return ((get_d3d10)function)(context, flags, type, capacity, codes, found);
-    return ((get_formats)function)(context, flags, type, plane, capacity, codes, found);
+    return driver_function(context_platform(context), name);
 }
 
 cl_mem passthrough_create(const struct object_request *request, cl_context context, cl_int *errcode_ret)

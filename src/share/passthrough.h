@@ -36,9 +36,6 @@ cl_mem passthrough_create(const struct object_request *request, cl_context conte
 /* As clCreateFromDX9MediaSurfaceKHR: the driver may know kinds of adapters, and structures, that cld3d does not. */
 cl_mem passthrough_create_media(const char *call, cl_context context, cl_mem_flags flags, cl_uint adapter_type,
                                 void *surface_info, cl_uint plane, cl_int *errcode_ret);
-cl_int passthrough_get_formats(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
-                               cl_mem_object_type type, cl_uint plane, cl_uint capacity, cl_uint *codes,
-                               cl_uint *found);
 cl_int passthrough_enqueue(const char *call, cl_command_queue queue, cl_uint count, const cl_mem *objects,
                            cl_uint wait_count, const cl_event *wait, cl_event *event);
 

@@ -36,9 +36,9 @@ struct sharing_context {
         void *device; /* one reference until the application's last reference to the context is dropped, then none */
         const void *identity; /* its IUnknown; compared only */
     } interop[INTEROP_MAX];
-    bool devices_held;                      /* guarded by registry_lock */
-    struct transfer_queue *transfer_queues; /* owned; guarded likewise */
-    struct transports *transports;          /* owned; closed when the devices are released */
+    bool devices_held;             /* guarded by registry_lock */
+    cl_command_queue transfers;    /* for deferred commands, once one needs it; owned, guarded likewise */
+    struct transports *transports; /* owned; closed when the devices are released */
 };
 
 static inline struct sharing_context *sharing(struct context_record *context)
@@ -51,8 +51,8 @@ static inline struct sharing_context *sharing(struct context_record *context)
 void *context_device(const struct sharing_context *context, unsigned n, void *resource);
 /* Whether a context was created for the family of an API, even if its device references are gone by now. */
 bool context_serves(const struct sharing_context *context, const struct d3d_api *api);
-/* A queue of cld3d's for the transfers of deferred commands of a queue; it is the context's. */
-cl_int context_transfer_queue(const char *call, const struct queue_record *of, cl_command_queue *queue);
+/* The queue of cld3d's for the transfers of a context's deferred commands; it is the context's. */
+cl_int context_transfer_queue(const char *call, struct sharing_context *context, cl_command_queue *queue);
 /* The record of a live context with its handle checked: CL_INVALID_CONTEXT for an invalid context. A context without
  * record is valid and returns CL_SUCCESS and NULL. */
 cl_int context_get(const char *call, cl_context handle, struct sharing_context **context);
@@ -145,28 +145,23 @@ cl_int share_get_media_device_ids(cl_platform_id platform, cl_uint adapter_count
                                   cl_uint *found);
 /* The API of an adapter type of DX9 media sharing, or NULL. */
 const struct d3d_api *media_api(cl_uint adapter_type);
-/* The formats of an API's family that a context shares, as DXGI_FORMAT or D3DFORMAT codes (format_query.c). */
-cl_int share_get_formats(const struct d3d_api *api, const char *call, cl_context context, cl_mem_flags flags,
-                         cl_mem_object_type type, cl_uint plane, cl_uint capacity, cl_uint *codes, cl_uint *found);
 /* Whether clGetPlatformIDs lists `platform`. Logs nothing. */
 bool platform_valid(cl_platform_id platform);
 /* Whether a device can interoperate with Direct3D: it has images and OpenCL 1.2, as far as its driver reports. An error
  * code: the driver is out of resources, and it is unknown. Logs nothing. */
 cl_int device_sharing(cl_device_id device, bool *shares);
-/* The platforms of the OpenCL below; the caller frees the list. NULL if there are none, or on failure, according to
- * *status. */
-cl_platform_id *platform_list(cl_uint *count, cl_int *status);
-/* The devices of a platform that can share, in the platform's order; the caller frees the list. NULL likewise. */
-cl_device_id *sharing_devices(cl_platform_id platform, cl_uint *count, cl_int *status);
+/* The devices of a platform that can share, in the platform's order. */
+cl_int sharing_devices(cl_platform_id platform, struct device_list *devices);
 
 /* ---- which devices are an adapter's hardware (match.c) ---- */
 
+/* The platform of a context's devices, or NULL. */
+cl_platform_id context_platform(cl_context handle);
+
 /* Finds out on which Vulkan device, if any, a Direct3D device runs, if the Vulkan layer is active. */
 void match_identify(const struct d3d_api *api, void *device, struct d3d_adapter *adapter);
-/* Reduces a list of devices to those preferred for an adapter, and returns their number. If a driver that shares this
- * API itself has a device that matches by more than its vendor, no other driver's device is kept; drivers that share
- * only other APIs do not count. With `api` NULL all drivers count alike. */
-cl_uint match_keep(const struct d3d_api *api, cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter);
+/* Reduces a list of devices to those preferred for an adapter, and returns their number. */
+cl_uint match_keep(cl_device_id *devices, cl_uint count, const struct d3d_adapter *adapter);
 /* How well a device matches an adapter: more is nearer. 0: it is not the adapter's hardware, or another device is nearer. */
 int match_strength(cl_device_id device, const struct d3d_adapter *adapter);
 /* The reason why the devices of the last such list were preferred. */
@@ -195,6 +190,5 @@ void device_type_install(cl_icd_dispatch *table);
 void functions_install(cl_icd_dispatch *table, next_function (*own)(const char *name));
 void guard_install(cl_icd_dispatch *table);         /* guard_generated.c */
 void guard_changes_install(cl_icd_dispatch *table); /* changes arguments; call after guard_install */
-void deprecated_install(cl_icd_dispatch *table);
 
 #endif
