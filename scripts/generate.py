@@ -446,7 +446,7 @@ def blocking_of(f):
 # -- the bridge for 32-bit programs in a 64-bit Wine --------------------------------------------------------------------
 
 # Written by hand in wow64.c.
-WOW64_OWN = MAPS | {UNMAP, "clSetKernelArg", "clGetProgramInfo", "clGetKernelSubGroupInfo"}
+WOW64_OWN = MAPS | {UNMAP, "clSetKernelArg", "clGetKernelSubGroupInfo"}
 # Shared virtual memory has one address for the host and the program, which is impossible here.
 WOW64_LACKS = {"clSetKernelExecInfo", "clEnqueueNativeKernel"}
 WOW64_SAME = {"clGetKernelSubGroupInfoKHR": "clGetKernelSubGroupInfo"}

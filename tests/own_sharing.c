@@ -157,7 +157,10 @@ static cl_context CL_API_CALL create_context(const cl_context_properties *proper
     cl_context_properties plain[32] = {0};
     size_t length = 0;
     for (const cl_context_properties *p = properties; p && *p && length < 30; p += 2)
-        if (*p != OWN_CONTEXT_PROPERTY) {
+        if (*p == CL_CONTEXT_INTEROP_USER_SYNC) { /* as NVIDIA's driver for Windows does */
+            *status = CL_INVALID_PROPERTY;
+            return NULL;
+        } else if (*p != OWN_CONTEXT_PROPERTY) {
             plain[length++] = p[0];
             plain[length++] = p[1];
         } else {

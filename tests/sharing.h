@@ -528,25 +528,25 @@ struct child_lines {
     int status;
 };
 
-/* Runs the cases of this program whose names hold `text` in another process, with a variable of the environment set:
- * what is read once in a process can be tried with several values so. The verdict is read from the lines, since Wine
- * changes the exit status at times. */
-static inline struct child_lines run_child(const char *text, const char *variable, const char *value)
+/* Starts the cases of this program whose names hold `text` in another process. */
+static inline FILE *child_start(const char *text)
 {
-    char path[512], command[1024], line[600];
-    struct child_lines lines = {0};
+    char path[512], command[1024];
     if (!CHECK(test_program(path, sizeof(path))))
-        return lines;
+        return NULL;
 #ifdef _WIN32
     snprintf(command, sizeof(command), "\"\"%s\" \"%s\"\"", path, text); /* cmd.exe takes the outer marks off */
 #else
     snprintf(command, sizeof(command), "\"%s\" \"%s\"", path, text);
 #endif
-    char *before = getenv(variable) ? strcpy(malloc(strlen(getenv(variable)) + 1), getenv(variable)) : NULL;
-    test_setenv(variable, value);
-    FILE *child = test_popen(command);
-    test_setenv(variable, before);
-    free(before);
+    return test_popen(command);
+}
+
+/* Waits for its end. The verdict is read from the lines, since Wine changes the exit status at times. */
+static inline struct child_lines child_end(FILE *child)
+{
+    char line[600];
+    struct child_lines lines = {0};
     if (!CHECK(child != NULL))
         return lines;
     while (fgets(line, sizeof(line), child)) {
@@ -558,6 +558,17 @@ static inline struct child_lines run_child(const char *text, const char *variabl
     }
     lines.status = test_pclose(child);
     return lines;
+}
+
+/* Both, with a variable of the environment set: what is read once in a process can be tried with several values so. */
+static inline struct child_lines run_child(const char *text, const char *variable, const char *value)
+{
+    char *before = getenv(variable) ? strcpy(malloc(strlen(getenv(variable)) + 1), getenv(variable)) : NULL;
+    test_setenv(variable, value);
+    FILE *child = child_start(text);
+    test_setenv(variable, before);
+    free(before);
+    return child_end(child);
 }
 
 /* The same, and checks that they passed; tells how many did. */

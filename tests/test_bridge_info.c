@@ -138,38 +138,6 @@ static size_t check_query(enum kind kind, cl_uint name, unsigned char *answer)
     return size;
 }
 
-/* Each number in the ranges of the kinds, except where an answer is the address of memory to be filled. */
-static void rules(void)
-{
-    static const struct {
-        enum kind kind;
-        cl_uint first, last;
-    } ranges[] = {
-        {OF_PLATFORM, 0x0900, 0x0907}, {OF_DEVICE, 0x1000, 0x107F},  {OF_CONTEXT, 0x1080, 0x1083},
-        {OF_QUEUE, 0x1090, 0x1098},    {OF_MEMORY, 0x1100, 0x110A},  {OF_PART, 0x1100, 0x110A},
-        {OF_IMAGE, 0x1110, 0x111A},    {OF_SAMPLER, 0x1150, 0x1158}, {OF_PROGRAM, 0x1160, 0x1165},
-        {OF_PROGRAM, 0x1167, 0x116B},  {OF_BUILD, 0x1181, 0x1185},   {OF_KERNEL, 0x1190, 0x1195},
-        {OF_ARGUMENT, 0x1196, 0x119A}, {OF_GROUP, 0x11B0, 0x11B5},   {OF_EVENT, 0x11D0, 0x11D4},
-        {OF_TIME, 0x1280, 0x1284},
-    };
-    static unsigned char answer[ROOM];
-    unsigned answers = 0;
-    if (!open_objects())
-        return;
-    for (unsigned i = 0; i < COUNT(ranges); i++)
-        for (cl_uint name = ranges[i].first; name <= ranges[i].last; name++)
-            answers += check_query(ranges[i].kind, name, answer) != 0;
-    CHECK(answers > 150);
-    for (enum kind kind = OF_PLATFORM; kind <= OF_TIME; kind++) {
-        size_t size = UNSET;
-        if (kind == OF_TIME && is_pocl(base.platform))
-            continue; /* 3.1 has a time for any name */
-        CHECK(ask(kind, 0x4711, 0, NULL, &size) < 0);
-        CHECK_INT(size, UNSET);
-    }
-    close_objects();
-}
-
 /* ---- sizes and values ---- */
 
 static void answer_is(enum kind kind, cl_uint name, size_t size, const void *value)
@@ -462,7 +430,6 @@ static void handles_of_another_kind(void)
 }
 
 static const struct tap_test tests[] = {
-    {"the rules of queries", rules},
     {"handles in answers", handles},
     {"sizes in answers", sizes},
     {"what is no handle", no_handles},

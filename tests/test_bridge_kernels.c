@@ -97,6 +97,13 @@ static void binaries(void)
     CHECK_INT(answered, sizeof(list));
     CHECK(list[0] == bytes);
     CHECK_INT(bytes[size], 0x55);
+    unsigned char *skipped[] = {NULL, NULL};
+    for (size_t room = 0; room <= sizeof(skipped); room += sizeof(skipped[0])) {
+        answered = 0;
+        CHECK_INT(clGetProgramInfo(first, CL_PROGRAM_BINARIES, room, room ? skipped : NULL, &answered), CL_SUCCESS);
+        CHECK_INT(answered, sizeof(list));
+        CHECK(!skipped[0] && !skipped[1]);
+    }
     CHECK_INT(clReleaseProgram(first), CL_SUCCESS);
     cl_program again = clCreateProgramWithBinary(base.context, 1, &base.device, &size, (const unsigned char **)list,
                                                  &of_device, &status);

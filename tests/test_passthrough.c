@@ -30,8 +30,8 @@ static unsigned run_over_own_sharing(const char *cases, const char *between)
 
 static void steps_aside(void)
 {
-    CHECK_INT(run_over_own_sharing("own sharing,", NULL), 8);
-    CHECK_INT(run_over_own_sharing("own sharing,", getenv("CLD3D_TEST_SPARSE")), 8);
+    CHECK_INT(run_over_own_sharing("own sharing,", NULL), 9);
+    CHECK_INT(run_over_own_sharing("own sharing,", getenv("CLD3D_TEST_SPARSE")), 9);
 }
 
 static void is_forced(void)
@@ -93,6 +93,52 @@ static void own_contexts_with(struct rig *rig)
     CHECK_INT(rig_refs(rig->device), refs); /* cld3d holds nothing */
     if (context)
         CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+}
+
+/* A driver that refuses CL_CONTEXT_INTEROP_USER_SYNC gets the rest of the list, and the program its list back. */
+static void own_sync_with(struct rig *rig)
+{
+    const cl_context_properties platform = (cl_context_properties)rig->platform, name = rig->api->context_device,
+                                device = (cl_context_properties)rig->device;
+    static const struct {
+        cl_context_properties first, second, value; /* 0: once */
+        cl_int expected;
+    } tried[] = {{CL_TRUE, 0, 0, CL_SUCCESS},
+                 {CL_FALSE, 0, 0, CL_SUCCESS},
+                 {2, 0, 0, CL_INVALID_PROPERTY},
+                 {CL_TRUE, CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, CL_INVALID_PROPERTY}};
+    for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
+        const cl_context_properties properties[] = {CL_CONTEXT_INTEROP_USER_SYNC,
+                                                    tried[i].first,
+                                                    name,
+                                                    device,
+                                                    CL_CONTEXT_PLATFORM,
+                                                    platform,
+                                                    tried[i].second,
+                                                    tried[i].value,
+                                                    0};
+        const size_t expected = sizeof(properties) - (tried[i].second ? 0 : 2 * sizeof(properties[0]));
+        cl_context_properties echo[9] = {0};
+        cl_mem none[1] = {NULL};
+        size_t size = 0;
+        cl_int status = 1;
+        test_setenv(OWN_SEEN_VARIABLE, "");
+        cl_context context = clCreateContext(properties, 1, &rig->cl_device, NULL, NULL, &status);
+        CHECK_INT(status, tried[i].expected);
+        if (!CHECK_INT(context != NULL, status == CL_SUCCESS) || !context)
+            continue;
+        CHECK(strlen(getenv(OWN_SEEN_VARIABLE)) > 0);
+        CHECK_INT(clRetainContext(context), CL_SUCCESS);
+        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+        CHECK_INT(clGetContextInfo(context, CL_CONTEXT_PROPERTIES, 0, NULL, &size), CL_SUCCESS);
+        CHECK_INT(size, expected);
+        CHECK_INT(clGetContextInfo(context, CL_CONTEXT_PROPERTIES, sizeof(echo), echo, NULL), CL_SUCCESS);
+        CHECK_MEM(echo, properties, expected);
+        cl_command_queue queue = make_queue(rig, context, 0);
+        CHECK_INT(rig->acquire(queue, 1, none, 0, NULL, NULL), OWN_ACQUIRE_CODE - 1); /* the driver's, as before */
+        CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
+    }
 }
 
 static size_t bytes_of(cl_mem memory)
@@ -220,6 +266,7 @@ static void own_missing(void)
 OWN_CASE(own_strings)
 OWN_CASE(own_devices)
 OWN_CASE(own_contexts)
+OWN_CASE(own_sync)
 OWN_CASE(own_objects)
 OWN_CASE(own_queries)
 OWN_CASE(own_surfaces)
@@ -279,6 +326,7 @@ static const struct tap_test tests[] = {
     {"own sharing, extension strings", own_strings},
     {"own sharing, devices", own_devices},
     {"own sharing, contexts", own_contexts},
+    {"own sharing, CL_CONTEXT_INTEROP_USER_SYNC", own_sync},
     {"own sharing, objects", own_objects},
     {"own sharing, queries of objects", own_queries},
     {"own sharing, surfaces of Direct3D 9", own_surfaces},

@@ -3,7 +3,7 @@
  * the width and height.
  *
  * Direct3D copies no single plane, so what must not happen is that the release of one plane takes back another. The
- * textures here are those of video programs: an array of slices that nothing is bound to and no flag shares, with an
+ * textures here are those of video programs: an array of slices for a decoder alone, which no flag shares, with an
  * object for each plane of each slice, all alive at once. */
 #include "sharing.h"
 
@@ -256,7 +256,11 @@ static void run_planar(const struct rig_api *api, DXGI_FORMAT format, void (*bod
 
 static void run_with_pool(struct rig *rig, void (*body)(struct pool *))
 {
-    const struct rig_desc desc = {.format = tested_format, .width = WIDTH, .height = HEIGHT, .slices = SLICE_COUNT};
+    const struct rig_desc desc = {.format = tested_format,
+                                  .width = WIDTH,
+                                  .height = HEIGHT,
+                                  .slices = SLICE_COUNT,
+                                  .bind = rig->api->version == 11 ? D3D11_BIND_DECODER : 0};
     struct pool pool;
     if (!pool_open(&pool, rig, &desc))
         return;

@@ -9,6 +9,7 @@
 
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -79,6 +80,32 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info pa
     return status;
 }
 
+/* A binary whose entry is NULL is skipped. Drivers write there, and one ends the process if there are more entries than devices. */
+static cl_int CL_API_CALL get_program_info(cl_program program, cl_program_info param_name, size_t param_value_size,
+                                           void *param_value, size_t *param_value_size_ret)
+{
+    unsigned char *const *given = param_value;
+    const size_t count = param_value_size / sizeof(*given);
+    if (param_name != CL_PROGRAM_BINARIES || !given || !count)
+        return next.clGetProgramInfo(program, param_name, param_value_size, param_value, param_value_size_ret);
+    size_t longest = 1, answered = 0, *sizes = calloc(count, sizeof(*sizes));
+    unsigned char **list = calloc(count, sizeof(*list));
+    cl_int status = CL_OUT_OF_HOST_MEMORY;
+    if (sizes && list)
+        status = next.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(*sizes), sizes, &answered);
+    for (size_t i = 0; i < answered / sizeof(*sizes); i++)
+        longest = sizes[i] > longest ? sizes[i] : longest;
+    unsigned char *skipped = calloc(1, longest);
+    for (size_t i = 0; i < answered / sizeof(*sizes); i++)
+        list[i] = given[i] ? given[i] : skipped;
+    if (status == CL_SUCCESS && skipped)
+        status = next.clGetProgramInfo(program, CL_PROGRAM_BINARIES, answered, list, param_value_size_ret);
+    free(skipped);
+    free(list);
+    free(sizes);
+    return skipped ? status : CL_OUT_OF_HOST_MEMORY;
+}
+
 static cl_int CL_API_CALL release_command_queue(cl_command_queue command_queue)
 {
     notice_settle(command_queue);
@@ -101,6 +128,7 @@ static void make_table(void)
     host_table.clFinish = waits_finish;
     host_table.clEnqueueNativeKernel = enqueue_native_kernel;
     host_table.clGetDeviceInfo = get_device_info;
+    host_table.clGetProgramInfo = get_program_info;
     host_table.clReleaseCommandQueue = release_command_queue;
     host_table.clReleaseContext = release_context;
 }

@@ -223,8 +223,7 @@ void size_back(uint32_t address, size_t size, bool done)
 
 enum { BYTES, SIZES, IDS, WORDS, CONTEXT_PROPERTIES };
 
-/* Values whose size depends on the program's bitness; all others are the same bytes. CL_PROGRAM_BINARIES: the size alone
- * (wow64_on_clGetProgramInfo). */
+/* Values whose size depends on the program's bitness; all others are the same bytes. */
 static unsigned kind_of(cl_uint name)
 {
     switch (name) {
@@ -260,6 +259,8 @@ struct info info_begin(struct scratch *scratch, cl_uint name, uint32_t size, uin
     if (info.kind != BYTES) {
         info.size = (size_t)size * 2;
         info.value = address ? take(scratch, size, 2) : NULL;
+        if (name == CL_PROGRAM_BINARIES) /* the program gives an array of its addresses */
+            info.value = (void *)pointers_in(scratch, address, size / sizeof(uint32_t));
     }
     return info;
 }
@@ -284,26 +285,6 @@ void info_end(const struct info *info, uint32_t address, uint32_t size_ret, bool
 }
 
 /* ---- calls with rules of their own ---- */
-
-/* The program gives an array of its addresses, one for each binary. */
-int wow64_on_clGetProgramInfo(void *arguments)
-{
-    struct wow64_clGetProgramInfo *p = arguments;
-    struct scratch s;
-    scratch_begin(&s);
-    host_enter();
-    const bool binaries = p->param_name == CL_PROGRAM_BINARIES && p->param_value;
-    struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
-    if (binaries)
-        info.value = (void *)pointers_in(&s, p->param_value, p->param_value_size / sizeof(uint32_t));
-    p->result = (uint32_t)CL_OUT_OF_HOST_MEMORY;
-    if (!s.failed)
-        p->result = (uint32_t)host_table.clGetProgramInfo(wow64_handle(p->program), p->param_name, info.size,
-                                                          info.value, &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
-    scratch_end(&s);
-    return 0;
-}
 
 /* What is asked with is an array of sizes, or one. */
 int wow64_on_clGetKernelSubGroupInfo(void *arguments)

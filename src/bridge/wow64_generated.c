@@ -540,6 +540,23 @@ static int wow64_on_clUnloadCompiler(void *arguments)
     return 0;
 }
 
+static int wow64_on_clGetProgramInfo(void *arguments)
+{
+    struct wow64_clGetProgramInfo *p = arguments;
+    struct scratch s;
+    scratch_begin(&s);
+    host_enter();
+    struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
+    handle_check(&s, p->program, CL_INVALID_PROGRAM);
+    p->result = (uint32_t)s.code;
+    if (!s.failed)
+        p->result = host_table.clGetProgramInfo(wow64_handle(p->program), p->param_name, info.size, info.value,
+            &info.size_ret);
+    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    scratch_end(&s);
+    return 0;
+}
+
 static int wow64_on_clGetProgramBuildInfo(void *arguments)
 {
     struct wow64_clGetProgramBuildInfo *p = arguments;

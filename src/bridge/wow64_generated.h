@@ -925,7 +925,6 @@ struct wow64_clSetContextDestructorCallback {
     uint32_t result;
 };
 
-int wow64_on_clGetProgramInfo(void *arguments);
 int wow64_on_clSetKernelArg(void *arguments);
 int wow64_on_clEnqueueMapBuffer(void *arguments);
 int wow64_on_clEnqueueMapImage(void *arguments);

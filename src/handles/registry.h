@@ -22,6 +22,7 @@
 
 enum record_kind {
     RECORD_CONTEXT,
+    RECORD_PASSED_CONTEXT, /* of a driver with sharing of its own */
     RECORD_QUEUE,
     RECORD_OBJECT,
     RECORD_IMAGE,

@@ -56,7 +56,7 @@ static void destroy(struct record *record)
     context_record_free(context);
 }
 
-struct sharing_context *context_record_make(const cl_context_properties *properties)
+struct sharing_context *context_record_make(enum record_kind kind, const cl_context_properties *properties)
 {
     size_t count = 1;
     for (const cl_context_properties *p = properties; *p; p += 2)
@@ -69,7 +69,7 @@ struct sharing_context *context_record_make(const cl_context_properties *propert
         return NULL;
     }
     memcpy(copy, properties, count * sizeof(*copy));
-    context->base.head = (struct record){.kind = RECORD_CONTEXT, .destroy = destroy};
+    context->base.head = (struct record){.kind = kind, .destroy = destroy};
     context->properties = copy;
     context->property_count = count;
     context->devices_held = true;
@@ -132,8 +132,10 @@ cl_int context_get(const char *call, cl_context handle, struct sharing_context *
 static cl_int CL_API_CALL retain_context(cl_context context)
 {
     const cl_int status = below()->clRetainContext(context);
-    if (status == CL_SUCCESS && !registry_revive(RECORD_CONTEXT, context))
+    if (status == CL_SUCCESS && !registry_revive(RECORD_CONTEXT, context)) {
         registry_app_retain(RECORD_CONTEXT, context);
+        registry_app_retain(RECORD_PASSED_CONTEXT, context);
+    }
     return status;
 }
 
@@ -143,6 +145,7 @@ static cl_int CL_API_CALL release_context(cl_context context)
     if (record && registry_app_weaken(RECORD_CONTEXT, context))
         drop_devices(record);
     record_release(record);
+    registry_app_release(RECORD_PASSED_CONTEXT, context);
     leaving_run();
     return below()->clReleaseContext(context);
 }
@@ -190,6 +193,8 @@ static cl_int CL_API_CALL get_context_info(cl_context context, cl_context_info p
 {
     struct sharing_context *record = registry_get(RECORD_CONTEXT, context);
     cl_int status = CL_INVALID_OPERATION;
+    if (!record)
+        record = registry_get(RECORD_PASSED_CONTEXT, context);
     if (record)
         status = query(record, param_name, param_value_size, param_value, param_value_size_ret);
     record_release(record);

@@ -16,7 +16,7 @@ cl_int context_properties_read(const char *call, struct sharing_context *context
 /* ---- records (context.c) ---- */
 
 /* The record of a context that is to be created with such a list; NULL if out of memory. */
-struct sharing_context *context_record_make(const cl_context_properties *properties);
+struct sharing_context *context_record_make(enum record_kind kind, const cl_context_properties *properties);
 /* Frees a record that nothing refers to. */
 void context_record_free(struct sharing_context *context);
 void context_create_install(cl_icd_dispatch *table);

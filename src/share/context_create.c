@@ -121,7 +121,7 @@ cl_platform_id context_platform(cl_context handle)
 static cl_context create_recorded(const struct creation *c, const cl_context_properties *properties, cl_int *status)
 {
     os_stay_loaded(); /* the driver will call functions of this library */
-    struct sharing_context *context = context_record_make(properties);
+    struct sharing_context *context = context_record_make(RECORD_CONTEXT, properties);
     cl_context_properties *driver = context ? malloc((context->property_count + 2) * sizeof(*driver)) : NULL;
     cl_context handle = NULL;
     if (!driver)
@@ -152,12 +152,37 @@ static cl_context create_recorded(const struct creation *c, const cl_context_pro
     return NULL;
 }
 
+/* A driver with sharing of its own may refuse CL_CONTEXT_INTEROP_USER_SYNC with any value. It synchronises then, which is what CL_FALSE
+ * asks for, and does no harm to a program that synchronises too. */
+static cl_context create_passed(const struct creation *c, const cl_context_properties *properties, cl_int *status)
+{
+    cl_context handle = create_in_driver(c, properties, status);
+    const bool again = !handle && context_properties_ours(properties);
+    struct sharing_context *context = again ? context_record_make(RECORD_PASSED_CONTEXT, properties) : NULL;
+    cl_context_properties *driver = context ? calloc(context->property_count, sizeof(*driver)) : NULL;
+    size_t kept = 0;
+    for (const cl_context_properties *p = properties; driver && *p; p += 2) {
+        if (*p == CL_CONTEXT_INTEROP_USER_SYNC && (p[1] == CL_TRUE || p[1] == CL_FALSE))
+            continue;
+        driver[kept++] = p[0];
+        driver[kept++] = p[1];
+    }
+    if (driver && kept + 3 == context->property_count) /* it was there, once */
+        handle = create_in_driver(c, driver, status);
+    free(driver);
+    if (context)
+        context->base.head.handle = handle;
+    if (context && (!handle || !registry_add(&context->base.head)))
+        context_record_free(context);
+    return handle;
+}
+
 static cl_context create(const struct creation *c, const cl_context_properties *properties, cl_int *errcode_ret)
 {
     cl_int status = CL_SUCCESS;
     const bool ours =
         context_properties_ours(properties) && !passthrough_new_context(properties, c->device_count, c->devices);
-    cl_context context = ours ? create_recorded(c, properties, &status) : create_in_driver(c, properties, &status);
+    cl_context context = ours ? create_recorded(c, properties, &status) : create_passed(c, properties, &status);
     give_code(errcode_ret, status);
     return context;
 }

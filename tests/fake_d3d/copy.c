@@ -46,10 +46,12 @@ static bool same_size(const struct fake_desc *a, const struct fake_desc *b)
            a->layers == b->layers;
 }
 
-/* Nothing is ever drawn here, so the answer of a predicate is FALSE. */
-static bool predicate_forbids(const struct fake_device *device)
+/* Whether the work is dropped without a word. Nothing is ever drawn here, so the answer of a predicate is FALSE. A device has no part in
+ * what another one has acquired the keyed mutex of. */
+static bool is_dropped(const struct fake_device *device, struct fake_store *target, struct fake_store *source)
 {
-    return device->predicate && !device->predicate_value;
+    return (device->predicate && !device->predicate_value) || !fake_keyed_allows(target, device) ||
+           (source && !fake_keyed_allows(source, device));
 }
 
 void fake_copy_resource(struct fake_device *device, struct fake_store *target, struct fake_store *source,
@@ -57,7 +59,7 @@ void fake_copy_resource(struct fake_device *device, struct fake_store *target, s
 {
     unsigned i;
 
-    if (predicate_forbids(device))
+    if (is_dropped(device, target, source))
         return;
     if (target == source) {
         fake_violation("%s: target and source are the same", method);
@@ -130,7 +132,7 @@ static bool place_allows(const struct fake_copy *copy, const char *method)
 void fake_copy_region(struct fake_device *device, struct fake_copy *copy, const struct fake_box *box,
                       const char *method)
 {
-    if (predicate_forbids(device))
+    if (is_dropped(device, copy->target, copy->source))
         return;
     if (copy->target_subresource >= copy->target->count || copy->source_subresource >= copy->source->count) {
         fake_violation("%s: no such subresource", method);
@@ -186,7 +188,7 @@ void fake_update(struct fake_device *device, struct fake_store *target, unsigned
     struct fake_box place;
     unsigned char *bytes;
 
-    if (predicate_forbids(device))
+    if (is_dropped(device, target, NULL))
         return;
     if (subresource >= target->count) {
         fake_violation("%s: no such subresource", method);

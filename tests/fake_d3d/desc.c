@@ -9,7 +9,12 @@
 
 bool fake_desc_shared(const struct fake_desc *desc)
 {
-    return desc->misc & D3D11_RESOURCE_MISC_SHARED;
+    return desc->misc & (D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX);
+}
+
+bool fake_desc_keyed(const struct fake_desc *desc)
+{
+    return desc->misc & D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX;
 }
 
 static bool usage_allows(const struct fake_desc *desc, bool has_data)
@@ -42,6 +47,10 @@ static bool misc_allows(const struct fake_desc *desc)
 
     if (fake_desc_shared(desc) &&
         (desc->usage != D3D11_USAGE_DEFAULT || desc->kind == FAKE_TEXTURE3D || desc->kind == FAKE_TEXTURE1D))
+        return false;
+    if (fake_desc_keyed(desc) && (desc->kind != FAKE_TEXTURE2D || desc->misc & D3D11_RESOURCE_MISC_SHARED))
+        return false;
+    if (desc->misc & D3D11_RESOURCE_MISC_SHARED_NTHANDLE && !fake_desc_shared(desc))
         return false;
     if (desc->misc & D3D11_RESOURCE_MISC_TEXTURECUBE &&
         (desc->kind != FAKE_TEXTURE2D || desc->layers % 6 || desc->width != desc->height))

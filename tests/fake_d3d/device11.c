@@ -30,7 +30,27 @@ static const ID3D11DeviceVtbl device_vtbl = {
     .GetImmediateContext = device_GetImmediateContext,
 };
 
-static const struct fake_iid device_ifaces[] = {DEVICE_IFACES, {&fake_iid_interop_device, FACE(interop)}, {NULL, 0}};
+static HRESULT STDMETHODCALLTYPE device1_OpenSharedResource1(ID3D11Device1 *iface, HANDLE handle, REFIID iid,
+                                                             void **out)
+{
+    struct fake_device *device = (struct fake_device *)fake_object_of(iface);
+    struct fake_call call;
+    HRESULT hr = fake_enter(&call, device, FAKE_ID3D11Device1_OpenSharedResource1, THREADS);
+
+    *out = NULL;
+    if (SUCCEEDED(hr))
+        hr = fake_resource_open(device, fake_types11, handle, true, iid, out);
+    fake_leave(&call);
+    return hr;
+}
+
+static const ID3D11Device1Vtbl device1_vtbl = {
+    FAKE_STUBS_ID3D11Device1,
+    .OpenSharedResource1 = device1_OpenSharedResource1,
+};
+
+static const struct fake_iid device_ifaces[] = {
+    DEVICE_IFACES, {&IID_ID3D11Device1, FACE(face1)}, {&fake_iid_interop_device, FACE(interop)}, {NULL, 0}};
 
 static const struct fake_class device_class = {"ID3D11Device", device_ifaces, device_destroy, true};
 
@@ -57,6 +77,8 @@ static struct fake_device11 *device_create(struct fake_adapter *adapter, UINT fl
     device->base.single_threaded = flags & D3D11_CREATE_DEVICE_SINGLETHREADED;
     device->face.i.lpVtbl = (ID3D11DeviceVtbl *)&device_vtbl;
     device->face.object = &device->base.object;
+    device->face1.i.lpVtbl = (ID3D11Device1Vtbl *)&device1_vtbl;
+    device->face1.object = &device->base.object;
     device->interop.vtbl = &fake_interop_device_vtbl;
     device->interop.object = &device->base.object;
     device->interop_queue.vtbl = &fake_interop_queue_vtbl;

@@ -14,6 +14,7 @@ struct fake_context11 {
 struct fake_device11 {
     struct fake_device base;
     FAKE_IFACE(ID3D11Device) face;
+    FAKE_IFACE(ID3D11Device1) face1; /* only for what it has more */
     struct fake_dxgi_device dxgi;
     struct fake_multithread multithread;
     struct fake_context11 context;

@@ -1,6 +1,8 @@
 /* The DXGI and multithreading interfaces that devices and resources of Direct3D 10 and 11 have. */
 #include "fake_internal.h"
 
+#include <time.h>
+
 #include "fake_stubs.h"
 
 /* ---- IDXGIDevice ---- */
@@ -91,9 +93,9 @@ void fake_multithread_init(struct fake_multithread *cell, struct fake_object *ob
 
 /* ---- IDXGIResource ---- */
 
-static HRESULT STDMETHODCALLTYPE dxgi_resource_GetUsage(IDXGIResource *iface, DXGI_USAGE *usage)
+static HRESULT STDMETHODCALLTYPE dxgi_resource_GetUsage(IDXGIResource1 *iface, DXGI_USAGE *usage)
 {
-    HRESULT hr = fake_touch(fake_object_of(iface), FAKE_IDXGIResource_GetUsage);
+    HRESULT hr = fake_touch(fake_object_of(iface), FAKE_IDXGIResource1_GetUsage);
     unsigned bind = fake_resource_of(iface)->store->desc.bind;
 
     if (FAILED(hr))
@@ -106,9 +108,74 @@ static HRESULT STDMETHODCALLTYPE dxgi_resource_GetUsage(IDXGIResource *iface, DX
     return S_OK;
 }
 
-const IDXGIResourceVtbl fake_dxgi_resource_vtbl = {
-    FAKE_STUBS_IDXGIResource,
+static HRESULT give_handle(IDXGIResource1 *iface, enum fake_method method, bool nt, HANDLE *out)
+{
+    HRESULT hr = fake_touch(fake_object_of(iface), method);
+    struct fake_store *store = fake_resource_of(iface)->store;
+
+    *out = NULL;
+    if (FAILED(hr))
+        return hr;
+    if (!fake_desc_shared(&store->desc) || nt != !!(store->desc.misc & D3D11_RESOURCE_MISC_SHARED_NTHANDLE))
+        return E_INVALIDARG;
+    *out = fake_handle_of(store);
+    return *out ? S_OK : E_OUTOFMEMORY;
+}
+
+static HRESULT STDMETHODCALLTYPE dxgi_resource_GetSharedHandle(IDXGIResource1 *iface, HANDLE *out)
+{
+    return give_handle(iface, FAKE_IDXGIResource1_GetSharedHandle, false, out);
+}
+
+static HRESULT STDMETHODCALLTYPE dxgi_resource_CreateSharedHandle(IDXGIResource1 *iface,
+                                                                  const SECURITY_ATTRIBUTES *rights, DWORD access,
+                                                                  const WCHAR *name, HANDLE *out)
+{
+    (void)rights, (void)access, (void)name;
+    return give_handle(iface, FAKE_IDXGIResource1_CreateSharedHandle, true, out);
+}
+
+const IDXGIResource1Vtbl fake_dxgi_resource_vtbl = {
+    FAKE_STUBS_IDXGIResource1,
     .GetUsage = dxgi_resource_GetUsage,
+    .GetSharedHandle = dxgi_resource_GetSharedHandle,
+    .CreateSharedHandle = dxgi_resource_CreateSharedHandle,
 };
 
 /* ---- IDXGIKeyedMutex ---- */
+
+static HRESULT STDMETHODCALLTYPE keyed_AcquireSync(IDXGIKeyedMutex *iface, UINT64 key, DWORD timeout)
+{
+    const struct timespec millisecond = {0, 1000000};
+    struct fake_resource *resource = fake_resource_of(iface);
+    HRESULT hr = fake_touch(&resource->object, FAKE_IDXGIKeyedMutex_AcquireSync);
+
+    if (FAILED(hr))
+        return hr;
+    for (; !fake_keyed_pass(resource->store, NULL, resource->object.device, key); timeout -= timeout != INFINITE) {
+        if (!timeout)
+            return WAIT_TIMEOUT;
+        nanosleep(&millisecond, NULL);
+    }
+    return S_OK;
+}
+
+/* What the device has done with the memory is over before the next one gets it. */
+static HRESULT STDMETHODCALLTYPE keyed_ReleaseSync(IDXGIKeyedMutex *iface, UINT64 key)
+{
+    struct fake_resource *resource = fake_resource_of(iface);
+    struct fake_device *device = resource->object.device;
+    struct fake_call call;
+    HRESULT hr = fake_enter(&call, device, FAKE_IDXGIKeyedMutex_ReleaseSync, FAKE_ANY_THREAD);
+
+    if (SUCCEEDED(hr))
+        hr = fake_queue_wait(device, resource->store, true, true);
+    fake_leave(&call);
+    return FAILED(hr) || fake_keyed_pass(resource->store, device, NULL, key) ? hr : E_FAIL;
+}
+
+const IDXGIKeyedMutexVtbl fake_keyed_mutex_vtbl = {
+    FAKE_STUBS_IDXGIKeyedMutex,
+    .AcquireSync = keyed_AcquireSync,
+    .ReleaseSync = keyed_ReleaseSync,
+};

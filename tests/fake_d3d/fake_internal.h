@@ -13,10 +13,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <d3d11.h>
+#include <d3d11_1.h>
 #include <d3d10_1.h>
 #include <d3d9.h>
-#include <dxgi.h>
+#include <dxgi1_2.h>
 
 #include "dxvahd.h"
 #include "fake_d3d.h"
@@ -274,6 +274,8 @@ struct fake_store {
     struct fake_subresource *subresources;
     unsigned char *bytes;
     size_t size;
+    const struct fake_device *keyed_owner; /* handles.c; compared only */
+    uint64_t keyed_key;
     uint64_t image; /* what names it for Vulkan (vulkan.c); 0: nobody has asked */
     struct fake_store *image_after;
     struct fake_device *queue; /* in which an image is used; no reference: its users have one */
@@ -283,6 +285,7 @@ struct fake_store {
 
 /* Whether other devices may open it. */
 bool fake_desc_shared(const struct fake_desc *desc);
+bool fake_desc_keyed(const struct fake_desc *desc);
 
 /* Checks a description against the rules of Direct3D 10 and 11 and fills in a full chain of mips.
  * `max_size` is the API's limit for the width of a 2D texture. */
@@ -391,7 +394,8 @@ struct fake_resource {
         FAKE_IFACE(ID3D10Texture2D) texture2d10;
         FAKE_IFACE(ID3D10Texture3D) texture3d10;
     } face;
-    FAKE_IFACE(IDXGIResource) dxgi;
+    FAKE_IFACE(IDXGIResource1) dxgi;
+    FAKE_IFACE(IDXGIKeyedMutex) keyed;
     struct fake_iface interop; /* vulkan.c */
     struct fake_store *store;
 };
@@ -404,6 +408,9 @@ struct fake_resource_type {
 };
 HRESULT fake_resource_make(struct fake_device *device, const struct fake_resource_type *type, struct fake_desc *desc,
                            const D3D11_SUBRESOURCE_DATA *data, void **out);
+/* A second object, perhaps of another device, on the memory of a shared one. `nt`: the kind of handle. */
+HRESULT fake_resource_open(struct fake_device *device, const struct fake_resource_type *types, HANDLE handle, bool nt,
+                           REFIID iid, void **out);
 struct fake_resource *fake_resource_of(const void *iface);
 /* The resource of an interface pointer that a program passes, if it is one of this device;
  * otherwise a violation and NULL. */
@@ -414,6 +421,11 @@ void fake_resource_destroy(struct fake_object *object);
 struct fake_store *fake_handle_open(HANDLE handle);
 HANDLE fake_handle_of(struct fake_store *store);
 void fake_handle_forget(struct fake_store *store);
+/* Whether a device may use the store: it has no keyed mutex, or the device has acquired that. */
+bool fake_keyed_allows(struct fake_store *store, const struct fake_device *device);
+/* Passes the mutex from a device, or nobody, to another one, or nobody, if `key` fits. */
+bool fake_keyed_pass(struct fake_store *store, const struct fake_device *from, const struct fake_device *to,
+                     uint64_t key);
 
 void fake_child11_get_device(struct fake_object *object, enum fake_method method, ID3D11Device **out);
 void fake_child10_get_device(struct fake_object *object, enum fake_method method, ID3D10Device **out);
@@ -478,6 +490,7 @@ struct fake_multithread {
 void fake_dxgi_device_init(struct fake_dxgi_device *cell, struct fake_device *device);
 void fake_multithread_init(struct fake_multithread *cell, struct fake_object *object);
 
-extern const IDXGIResourceVtbl fake_dxgi_resource_vtbl;
+extern const IDXGIResource1Vtbl fake_dxgi_resource_vtbl;
+extern const IDXGIKeyedMutexVtbl fake_keyed_mutex_vtbl;
 
 #endif

@@ -20,11 +20,11 @@ import re
 import subprocess
 import sys
 
-HEADERS = ["d3d11.h", "d3d10_1.h", "d3d9.h", "dxgi.h", "dxvahd.h"]
+HEADERS = ["d3d11_1.h", "d3d10_1.h", "d3d9.h", "dxgi1_2.h", "dxvahd.h"]
 
 INTERFACES = [
-    "IDXGIFactory1", "IDXGIAdapter1", "IDXGIDevice1", "IDXGIResource", "IDXGIKeyedMutex",
-    "ID3D11Device", "ID3D11DeviceContext", "ID3D11Buffer", "ID3D11Texture1D", "ID3D11Texture2D",
+    "IDXGIFactory1", "IDXGIAdapter1", "IDXGIDevice1", "IDXGIResource1", "IDXGIKeyedMutex",
+    "ID3D11Device", "ID3D11Device1", "ID3D11DeviceContext", "ID3D11Buffer", "ID3D11Texture1D", "ID3D11Texture2D",
     "ID3D11Texture3D", "ID3D11Query",
     "ID3D10Device1", "ID3D10Multithread", "ID3D10Buffer", "ID3D10Texture1D", "ID3D10Texture2D",
     "ID3D10Texture3D", "ID3D10Query",
@@ -48,6 +48,7 @@ SHARED = {
 # programs do, except for what the later one adds.
 EARLIER = {
     "IDXGIFactory1": "IDXGIFactory", "IDXGIAdapter1": "IDXGIAdapter", "IDXGIDevice1": "IDXGIDevice",
+    "IDXGIResource1": "IDXGIResource", "ID3D11Device1": "ID3D11Device",
     "ID3D10Device1": "ID3D10Device", "IDirect3D9Ex": "IDirect3D9",
     "IDirect3DDevice9Ex": "IDirect3DDevice9",
 }

@@ -49,6 +49,31 @@ struct fake_store *fake_handle_open(HANDLE handle)
     return refs ? store : NULL;
 }
 
+bool fake_keyed_allows(struct fake_store *store, const struct fake_device *device)
+{
+    bool allows;
+
+    pthread_mutex_lock(&fake_shared_lock);
+    allows = !fake_desc_keyed(&store->desc) || store->keyed_owner == device;
+    pthread_mutex_unlock(&fake_shared_lock);
+    return allows;
+}
+
+bool fake_keyed_pass(struct fake_store *store, const struct fake_device *from, const struct fake_device *to,
+                     uint64_t key)
+{
+    bool passes;
+
+    pthread_mutex_lock(&fake_shared_lock);
+    passes = store->keyed_owner == from && (from || store->keyed_key == key);
+    if (passes) {
+        store->keyed_owner = to;
+        store->keyed_key = key;
+    }
+    pthread_mutex_unlock(&fake_shared_lock);
+    return passes;
+}
+
 void fake_handle_forget(struct fake_store *store)
 {
     unsigned i;

@@ -25,7 +25,7 @@ bool fake_vulkan_hides(REFIID iid)
 
 static HRESULT STDMETHODCALLTYPE interop_QueryInterface(void *iface, REFIID iid, void **out)
 {
-    return fake_object_query(fake_object_of(iface), FAKE_IDXGIResource_QueryInterface, iid, out);
+    return fake_object_query(fake_object_of(iface), FAKE_IDXGIResource1_QueryInterface, iid, out);
 }
 
 static ULONG STDMETHODCALLTYPE interop_AddRef(void *iface)

@@ -161,7 +161,9 @@ HRESULT fake_object_query(struct fake_object *object, enum fake_method method, R
         return hr;
     for (entry = object->class->ifaces; entry->iid; entry++) {
         if (!IsEqualGUID(entry->iid, iid) || (IsEqualGUID(iid, &fake_iid_stays) && !fake_knob_stays()) ||
-            fake_vulkan_hides(iid))
+            fake_vulkan_hides(iid) ||
+            (IsEqualGUID(iid, &IID_IDXGIKeyedMutex) &&
+             !fake_desc_keyed(&((struct fake_resource *)object)->store->desc)))
             continue;
         fake_object_ref(object);
         *out = (char *)object + entry->offset;

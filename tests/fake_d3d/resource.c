@@ -16,8 +16,10 @@ static struct fake_resource *create(struct fake_device *device, const struct fak
     }
     resource->face.any.vtbl = type->vtbl;
     resource->face.any.object = &resource->object;
-    resource->dxgi.i.lpVtbl = (IDXGIResourceVtbl *)&fake_dxgi_resource_vtbl;
+    resource->dxgi.i.lpVtbl = (IDXGIResource1Vtbl *)&fake_dxgi_resource_vtbl;
     resource->dxgi.object = &resource->object;
+    resource->keyed.i.lpVtbl = (IDXGIKeyedMutexVtbl *)&fake_keyed_mutex_vtbl;
+    resource->keyed.object = &resource->object;
     resource->interop.vtbl = &fake_interop_vtbl;
     resource->interop.object = &resource->object;
     resource->store = store;
@@ -54,6 +56,31 @@ HRESULT fake_resource_make(struct fake_device *device, const struct fake_resourc
         return E_OUTOFMEMORY;
     *out = &resource->face;
     return S_OK;
+}
+
+HRESULT fake_resource_open(struct fake_device *device, const struct fake_resource_type *types, HANDLE handle, bool nt,
+                           REFIID iid, void **out)
+{
+    struct fake_store *store = fake_handle_open(handle);
+    struct fake_resource *resource;
+    const struct fake_iid *entry;
+
+    if (!store || store->desc.kind == FAKE_SURFACE9 ||
+        nt != !!(store->desc.misc & D3D11_RESOURCE_MISC_SHARED_NTHANDLE)) {
+        fake_store_release(store);
+        return E_INVALIDARG;
+    }
+    resource = create(device, &types[store->desc.kind], store);
+    if (!resource)
+        return E_OUTOFMEMORY;
+    for (entry = resource->object.class->ifaces; entry->iid; entry++) {
+        if (!IsEqualGUID(entry->iid, iid))
+            continue;
+        *out = (char *)resource + entry->offset;
+        return S_OK;
+    }
+    fake_object_unref(&resource->object);
+    return E_NOINTERFACE;
 }
 
 void fake_resource_destroy(struct fake_object *object)
