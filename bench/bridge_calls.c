@@ -128,7 +128,7 @@ int main(int argc, char **argv)
             least(&bridge, measure(&subject, call, &cl.call));
             least(&own, measure(&subject, call, &wine));
         }
-        printf("%-32s %10.0f %10.0f %7.2f\n", calls[call].name, bridge, own, bridge / own);
+        printf("%-32s %10.1f %10.1f %7.2f\n", calls[call].name, bridge, own, bridge / own);
     }
     return 0;
 }

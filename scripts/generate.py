@@ -281,7 +281,8 @@ WIDE = re.compile(r"(const )?(cl_(u?long|bitfield|properties|device_type|command
 
 
 def bridged(f):
-    return f.known and not f.own and "GL" not in f.name and not f.name.startswith("clGetExtensionFunctionAddress")
+    return (f.known and not f.own and "GL" not in f.name and f.name != "clEnqueueNativeKernel"
+            and not f.name.startswith("clGetExtensionFunctionAddress"))
 
 
 def type_of(text, name):
@@ -289,7 +290,7 @@ def type_of(text, name):
 
 
 def notify_of(f):
-    """The parameter with the program's function, or None. A native kernel's has no way to be called."""
+    """The parameter with the program's function, or None."""
     return next((name for text, name in f.params if CALLBACK in text), None) if f.name in NOTICES else None
 
 
@@ -304,9 +305,9 @@ def calls_file(functions):
            "enum bridge_code {", *(f"    BRIDGE_{name}," for name in ("START", "NEXT", "FIND", "CALL", "VULKAN", "SHADOW"))]
     out += [f"    BRIDGE_{f.name}," for f in functions] + ["    BRIDGE_CODES", "};", ""]
     for f in functions:
-        out += [f"struct call_{f.name} {{"] + [call_field(*each) for each in f.params]
+        out += [f"struct call_{f.name} {{"] + ([call_field(*each) for each in f.params] or ["    char unused;"])
         out += ["    _Alignas(8) struct bridge_map outside;"] if f.name in MAPS else ["    _Alignas(8) uint64_t freed;"] if f.name == UNMAP else []
-        if f.result != "void":
+        if f.result not in ("void", "cl_int"):
             out += [f"    {f.result}{'' if f.result.endswith('*') else ' '}result;"]
         out += ["};", ""]
     return c_file(out + ["#endif"])
@@ -329,11 +330,10 @@ def client_body(f):
     out += [wrap(f"    struct call_{f.name} call = {{", fields + "};")]
     crossed = f"client_call(BRIDGE_{f.name}, &call)"
     crashed = f'client_crashed("{f.name}", {crash_code(f)})'
-    if f.name == UNMAP:
-        return out + [f"    const bool done = {crossed};", "    client_unshadow(call.freed);",
-                      f"    return done ? call.result : {crashed};"]
     if f.result == "cl_int":
-        return out + [f"    return {crossed} ? call.result : {crashed};"]
+        code = f'client_code(BRIDGE_{f.name}, &call, "{f.name}", {crash_code(f)})'
+        return out + ([f"    const cl_int status = {code};", "    client_unshadow(call.freed);", "    return status;"]
+                      if f.name == UNMAP else [f"    return {code};"])
     if f.result == "void":
         return out + [f"    if (!{crossed})", f"        {crashed};"]
     code = f"give_code(errcode_ret, {crashed})" if f.param("errcode_ret") else crashed
@@ -344,7 +344,9 @@ def client_body(f):
 
 
 def client_file(functions):
-    out = ['#include "bridge/client.h"', "", '#include "bridge/calls_generated.h"', ""]
+    out = ['#include "bridge/client.h"', "", '#include "bridge/calls_generated.h"', "",
+           "/* Here a call reaches them without a detour through a table of addresses. */",
+           "int32_t(CL_API_CALL *client_dispatch)(uint64_t library, unsigned code, void *arguments);", "uint64_t client_library;", ""]
     for f in functions:
         out += [signature(f, f"client_{f.name}"), "{"] + client_body(f) + ["}", ""]
     out += ["void client_install_generated(cl_icd_dispatch *table)", "{"]
@@ -362,7 +364,9 @@ def host_result(f, call_text, narrow):
     """The call as a statement. `narrow`: the result is a number of 32 bits."""
     if f.result == "void":
         return f"{call_text};"
-    if not narrow or f.result == "cl_int":
+    if f.result == "cl_int":
+        return f"status = {call_text};"
+    if not narrow:
         return f"p->result = {call_text};"
     return f"p->result = {'wow64_id' if f.result in HANDLES else '(uint32_t)(uintptr_t)'}({call_text});"
 
@@ -374,29 +378,38 @@ def host_notice(f, arguments, narrow):
     kept = keeps if keeps == "NULL" else f"wow64_handle(p->{keeps})" if narrow else f"p->{keeps}"
     words = {notify: f"notice ? notice_on_{kind.lower()} : NULL", "user_data": f"notice ? (void *)notice : {user}"}
     arguments = ", ".join(words.get(name, arguments[name]) for _, name in f.params)
-    code = f"give_code({arguments_of(f, 'errcode_ret', narrow)}, status)" if f.param("errcode_ret") else "p->result = status"
-    done = "p->result != 0" if f.result != "cl_int" else "p->result == CL_SUCCESS"
+    done = "p->result != 0" if f.result != "cl_int" else "status == CL_SUCCESS"
     made = "NULL" if kind != "CONTEXT" else "wow64_handle(p->result)" if narrow else "p->result"
-    return ["    struct notice *notice = NULL;", wrap("    const cl_int status = notice_open(", ", ".join([
+    declared = "" if f.result == "cl_int" else "const cl_int "
+    return ["    struct notice *notice = NULL;", wrap(f"    {declared}status = notice_open(", ", ".join([
                 "&notice", f"NOTICE_{kind}", f"p->{notify}", "(uintptr_t)p->user_data", kept, "wow64_id" if narrow else "NULL"]) + ");"),
             "    if (status == CL_SUCCESS)", broken("        ", host_result(f, f"host_table.{f.name}({arguments})", narrow)),
-            "    else", f"        {code};", f"    notice_close(notice, {made}, {done});"]
+            *(["    else", f"        give_code({arguments_of(f, 'errcode_ret', narrow)}, status);"] if f.param("errcode_ret") else []),
+            f"    notice_close(notice, {made}, {done});"]
 
 
 def arguments_of(f, name, narrow):
     return f"(cl_int *)(uintptr_t)p->{name}" if narrow else f"p->{name}"
 
 
+def arguments_line(f, prefix):
+    return f"    struct {prefix}_{f.name} *p = host_enter(arguments);" if f.params else "    host_enter(arguments);"
+
+
 def host_file(functions):
     out = ['#include "bridge/host.h"', ""]
     for f in functions:
         arguments = {name: "NULL" if CALLBACK in text else f"p->{name}" for text, name in f.params}
-        out += [f"static int on_{f.name}(void *arguments)", "{", f"    struct call_{f.name} *p = arguments;", "    host_enter();"]
+        out += [f"static int on_{f.name}(void *arguments)", "{", arguments_line(f, "call")]
+        status = f.result == "cl_int"
         if notify_of(f):
-            out += ["    p->result = 0;"] + host_notice(f, arguments, False)
+            out += ["    cl_int status;" if status else "    p->result = 0;"] + host_notice(f, arguments, False)
+            out += ["    return status;" if status else "    return 0;"]
+        elif status:
+            out += [wrap(f"    return host_table.{f.name}(", ", ".join(arguments.values()) + ");")]
         else:
-            out += [wrap("    " + ("" if f.result == "void" else "p->result = ") + f"host_table.{f.name}(", ", ".join(arguments.values()) + ");")]
-        out += ["    return 0;", "}", ""]
+            out += [broken("    ", host_result(f, f"host_table.{f.name}({', '.join(arguments.values())})", False)), "    return 0;"]
+        out += ["}", ""]
     return c_file(out + bridge_table("__wine_unix_call_funcs", functions, "on"))
 
 
@@ -415,40 +428,32 @@ FIRST_COMPILING = {"clGetPlatformIDs", "clGetDeviceIDs", "clCreateContext", "clC
 
 
 def tier_file(functions):
-    """The host side's own functions in place of the driver's: commands that block, and calls that may install handlers."""
+    """The host side's own functions in place of the driver's: commands that wait, and calls that may install handlers."""
     out = ['#include "bridge/host.h"', ""]
-    mine = [f for f in functions if f.name in FIRST_COMPILING or blocking_of(f)]
+    mine = [f for f in functions if f.name in FIRST_COMPILING or waiting_of(f)]
     for f in mine:
-        out += [signature(f, f"tier_{f.name}"), "{"]
-        arguments = {name: name for _, name in f.params}
-        if f.name in FIRST_COMPILING:
-            out += ["    const stack_t stack = signals_before_call();",
-                    wrap(f"    const {f.result} result = next.{f.name}(", f.args + ");"),
-                    "    signals_after_call(&stack);", "    return result;", "}", ""]
-            continue
-        arguments |= {blocking_of(f): "CL_FALSE", "event": "wait.event", "errcode_ret": "&status"}
-        arguments = ", ".join(arguments[name] for _, name in f.params) + ");"
-        out += ["    struct blocking wait;", f"    blocking_begin(&wait, {blocking_of(f)}, event);"]
-        if f.result == "cl_int":
-            out += [wrap(f"    const cl_int status = next.{f.name}(", arguments), "    return blocking_end(&wait, status);", "}", ""]
-        else:
-            out += ["    cl_int status = CL_OUT_OF_RESOURCES;", wrap(f"    void *mapped = next.{f.name}(", arguments),
-                    "    status = blocking_end(&wait, status);", "    give_code(errcode_ret, status);",
-                    "    return status == CL_SUCCESS ? mapped : NULL;", "}", ""]
+        compiles = f.name in FIRST_COMPILING
+        out += [signature(f, f"tier_{f.name}"), "{",
+                "    const stack_t stack = signals_before_call();" if compiles else
+                f"    const struct wait wait = signals_before_wait({waiting_of(f)});",
+                wrap(f"    {f.result}{'' if f.result.endswith('*') else ' '}result = next.{f.name}(", f.args + ");"),
+                "    signals_after_call(&stack);" if compiles else "    signals_after_wait(wait);",
+                "    return result;", "}", ""]
     out += ["void tier_install_generated(cl_icd_dispatch *table)", "{"]
     return c_file(out + [f"    table->{f.name} = tier_{f.name};" for f in mine] + ["}"])
 
 
-def blocking_of(f):
+def waiting_of(f):
+    """Whether a call waits in the driver, as an expression, or None."""
+    if f.name in ("clFinish", "clWaitForEvents"):
+        return "true"
     return next((name for _, name in f.params if name.startswith("blocking_")), None)
-
 
 # -- the bridge for 32-bit programs in a 64-bit Wine --------------------------------------------------------------------
 
 # Written by hand in wow64.c.
 WOW64_OWN = MAPS | {UNMAP, "clSetKernelArg", "clGetKernelSubGroupInfo"}
 # Shared virtual memory has one address for the host and the program, which is impossible here.
-WOW64_LACKS = {"clSetKernelExecInfo", "clEnqueueNativeKernel"}
 WOW64_SAME = {"clGetKernelSubGroupInfoKHR": "clGetKernelSubGroupInfo"}
 # How many elements an array has: the parameter that tells, or a number.
 COUNTS = {"event_wait_list": "num_events_in_wait_list", "event_list": "num_events", "device_list": "num_devices", "devices": "num_devices",
@@ -462,7 +467,7 @@ LISTS_OF_WORDS = {"cl_context_properties *": "true", "cl_device_partition_proper
 
 
 def wow64_lacks(f):
-    return "SVM" in f.name or f.name in WOW64_LACKS
+    return "SVM" in f.name or f.name == "clSetKernelExecInfo"
 
 
 def wow64_field(text, name):
@@ -474,10 +479,10 @@ def wow64_calls_file(functions):
     for f in functions:
         if wow64_lacks(f) or f.name in WOW64_SAME:
             continue
-        out += [f"struct wow64_{f.name} {{"] + [wow64_field(*each) for each in f.params]
+        out += [f"struct wow64_{f.name} {{"] + ([wow64_field(*each) for each in f.params] or ["    char unused;"])
         out += ["    _Alignas(8) struct bridge_map outside;"] if f.name in MAPS else (
             ["    _Alignas(8) uint64_t freed;"] if f.name == UNMAP else [])
-        out += [] if f.result == "void" else ["    uint32_t result;"]
+        out += [] if f.result in ("void", "cl_int") else ["    uint32_t result;"]
         out += ["};", ""]
     out += [f"int wow64_on_{f.name}(void *arguments);" for f in functions if f.name in WOW64_OWN]
     return c_file(out + ["", "#endif"])
@@ -531,10 +536,10 @@ def wow64_body(f):
         before = ["    struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);"] + before
         after += ["    info_end(&info, p->param_value, p->param_value_size_ret, DONE);"]
     status = f.result == "cl_int"
-    done = "p->result == CL_SUCCESS" if status else "p->result != 0"
-    out = ["    struct scratch s;", "    scratch_begin(&s);", "    host_enter();"] + before
+    done = "status == CL_SUCCESS" if status else "p->result != 0"
+    out = ["    struct scratch s;", "    scratch_begin(&s);"] + before
     if f.result != "void":
-        out += [f"    p->result = {'(uint32_t)s.code' if status else '0'};"]
+        out += ["    cl_int status = s.code;" if status else "    p->result = 0;"]
     if notify_of(f):
         call = ["    if (!s.failed) {", *("    " + line.replace("\n", "\n    ") for line in host_notice(f, arguments, True)), "    }"]
     else:
@@ -542,7 +547,7 @@ def wow64_body(f):
     if f.param("errcode_ret"):
         call += ["    else", f"        give_code({arguments_of(f, 'errcode_ret', True)}, s.code);"]
     after = [line.replace("DONE", done if f.result != "void" else "true") for line in after]
-    return out + call + after + ["    scratch_end(&s);"]
+    return out + call + after + ["    scratch_end(&s);", "    return status;" if status else "    return 0;"]
 
 
 def wow64_file(functions):
@@ -551,7 +556,7 @@ def wow64_file(functions):
         if f.name in WOW64_OWN or f.name in WOW64_SAME or wow64_lacks(f):
             continue
         out += [f"static int wow64_on_{f.name}(void *arguments)", "{"]
-        out += [f"    struct wow64_{f.name} *p = arguments;"] + wow64_body(f) + ["    return 0;", "}", ""]
+        out += [arguments_line(f, "wow64")] + wow64_body(f) + ["}", ""]
     return c_file(out + bridge_table("__wine_unix_call_wow64_funcs", [f for f in functions if not wow64_lacks(f)], "wow64_on"))
 
 

@@ -1,11 +1,8 @@
 /* A layer below the bridge that calls functions of the program as drivers may, in threads of the host: the notify function of a context,
- * for each buffer that can't be made, and those of clSetProgramReleaseCallback, which no driver of the tests has. For one context. And
- * those of user events, after the driver's wait for them. */
+ * for each buffer that can't be made, and those of clSetProgramReleaseCallback, which no driver of the tests has. For one context. */
 #include "layer_entry.h"
 
 #include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 typedef void(CL_CALLBACK *context_function)(const char *, const void *, size_t, void *);
@@ -89,60 +86,8 @@ static cl_int CL_API_CALL release_program(cl_program program)
     return below->clReleaseProgram(program);
 }
 
-/* ---- user events ---- */
-
-typedef void(CL_CALLBACK *event_function)(cl_event, cl_int, void *);
-
-enum { MOST_LATE = 256 };
-static struct {
-    cl_event event;
-    event_function function;
-    void *data;
-} late[MOST_LATE];
-static unsigned late_count;    /* of one thread, before the wait */
-static atomic_bool has_waited; /* until all have been called */
-
-/* It is there already, so that it calls while the bridge looks at its count of events. */
-static void *call_late(void *unused)
-{
-    while (!atomic_load(&has_waited))
-        sched_yield();
-    for (unsigned i = 0; i < late_count; i++)
-        late[i].function(late[i].event, CL_COMPLETE, late[i].data);
-    late_count = 0;
-    atomic_store(&has_waited, false);
-    return unused;
-}
-
-static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int at, event_function function, void *data)
-{
-    cl_command_type type = 0;
-    pthread_t thread;
-    below->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL);
-    while (atomic_load(&has_waited))
-        sched_yield();
-    if (type != CL_COMMAND_USER || late_count == MOST_LATE)
-        return below->clSetEventCallback(event, at, function, data);
-    if (late_count == 0 && pthread_create(&thread, NULL, call_late, NULL) == 0)
-        pthread_detach(thread);
-    late[late_count].event = event;
-    late[late_count].function = function;
-    late[late_count++].data = data;
-    return CL_SUCCESS;
-}
-
-static cl_int CL_API_CALL wait_for_events(cl_uint number, const cl_event *events)
-{
-    const cl_int status = below->clWaitForEvents(number, events);
-    if (late_count)
-        atomic_store(&has_waited, true);
-    return status;
-}
-
 static void replace(void)
 {
-    table.clSetEventCallback = set_event_callback;
-    table.clWaitForEvents = wait_for_events;
     table.clCreateContext = create_context;
     table.clCreateBuffer = create_buffer;
     table.clSetProgramReleaseCallback = set_release_callback;

@@ -437,44 +437,6 @@ static void svm_is_freed(void)
     close_base(&world);
 }
 
-/* ---- a wait that ends before the driver's callbacks ---- */
-
-enum { LATE = 200, LATE_TIMES = 10 };
-
-static DWORD WINAPI set_all(void *events)
-{
-    Sleep(50); /* the bridge waits in the driver then */
-    for (unsigned i = 0; i < LATE; i++)
-        if (clSetUserEventStatus(((cl_event *)events)[i], CL_COMPLETE) != CL_SUCCESS)
-            return 1;
-    return 0;
-}
-
-static void wait_with_late_callbacks(const struct base *base)
-{
-    static cl_event events[LATE];
-    DWORD code = UNSET;
-    for (unsigned i = 0; i < LATE; i++)
-        events[i] = user_event(base);
-    const HANDLE thread = CreateThread(NULL, 0, set_all, events, 0, NULL);
-    CHECK_INT(clWaitForEvents(LATE, events), CL_SUCCESS);
-    CHECK_INT(WaitForSingleObject(thread, INFINITE), WAIT_OBJECT_0);
-    CHECK(GetExitCodeThread(thread, &code) && code == 0);
-    CloseHandle(thread);
-    for (unsigned i = 0; i < LATE; i++)
-        CHECK_INT(clReleaseEvent(events[i]), CL_SUCCESS);
-}
-
-static void late_callbacks(void)
-{
-    struct base base;
-    if (!has_notices() || !open_base(&base))
-        return;
-    for (int i = 0; i < LATE_TIMES; i++)
-        wait_with_late_callbacks(&base);
-    close_base(&base);
-}
-
 static const struct tap_test tests[] = {
     {"ten thousand events", ten_thousand},
     {"ten thousand events of several threads", in_threads},
@@ -484,7 +446,6 @@ static const struct tap_test tests[] = {
     {"the ends of contexts", context_ends},
     {"errors of a context", context_errors},
     {"shared virtual memory is freed", svm_is_freed},
-    {"a wait that ends before the driver's callbacks", late_callbacks},
 };
 
 TAP_MAIN(tests)

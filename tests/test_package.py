@@ -27,7 +27,7 @@ LIBRARIES = {"x64/OpenCL.dll", "x64/cld3d.dll", "x64/libcld3d.dll", "x64/cld3din
              "x32/cld3dinfo.exe", "linux/libcld3d.so", "linux/cld3d_vulkan_layer.json", "cld3d-doctor", *LINKS}
 IMPLICIT = "usr/share/vulkan/implicit_layer.d/cld3d_vulkan_layer.json"
 DEB_MANIFEST = "cld3d_vulkan_layer.json"
-PAGES = {"README.md", "CONTRIBUTING.md", "docs/runs.json",
+PAGES = {"README.md", "CONTRIBUTING.md",
          *(str(path.relative_to(ROOT)) for pattern in ("docs/*.md", "docs/*.png", "examples/minimal-*.c", "examples/live-d3d11.c") for path in ROOT.glob(pattern))}
 DEB = {IMPLICIT, "usr/bin/cld3d-setup", *("usr/share/doc/cld3d/" + name for name in PAGES), "usr/share/doc/cld3d/copyright", "usr/share/doc/cld3d/changelog.gz",
        "usr/share/man/man1/cld3d-setup.1.gz", "usr/share/man/man1/cld3dinfo.1.gz", "usr/lib/cld3d/linux/cld3d.lay",

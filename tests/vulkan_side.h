@@ -18,22 +18,21 @@
 static struct vulkan_side side;
 static char side_why[VULKAN_WHY];
 
-bool client_joined(void)
-{
-    return true;
-}
-
-bool client_call(unsigned code, void *arguments)
+static int32_t dispatch(uint64_t of, unsigned code, void *arguments)
 {
     typedef int (*const *calls)(void *);
     static calls table;
     char path[1024];
     snprintf(path, sizeof(path), "%s/libcld3d.so", getenv("CLD3D_TEST_VULKAN_LAYER"));
+    (void)of;
     void *library = table ? NULL : dlopen(path, RTLD_NOW);
     if (library)
         table = (calls)dlsym(library, "__wine_unix_call_funcs");
-    return CHECK(table != NULL) && table[code](arguments) == 0;
+    return CHECK(table != NULL) ? table[code](arguments) : INT32_MIN;
 }
+
+int32_t (*client_dispatch)(uint64_t, unsigned, void *) = dispatch;
+uint64_t client_library;
 
 /* Finds the functions; there must be a layer. */
 static inline bool side_open(void)

@@ -4,8 +4,9 @@
  * `__wine_unix_call_wow64_funcs`. So both sides are in one process, and a call costs a switch of stacks.
  *
  * The Windows side (client.c) is in OpenCL.dll and cld3d.dll; the host side (host.c) in libcld3d.so. A call passes a number
- * (enum bridge_code) and a structure of arguments, which the caller owns. It returns 0, or the code of the exception if the
- * host's code crashed: Wine ends the call then, so no lock may be held during a call of the driver.
+ * (enum bridge_code) and a structure of arguments, which the caller owns. It returns the code of an OpenCL function that has
+ * one, otherwise 0; or the code of the exception if the host's code crashed (BRIDGE_CRASHED). Wine ends the call then, so no
+ * lock may be held during a call of the driver.
  *
  * Structures of this header have the same layout in 32 and 64 bits: addresses and handles are 64-bit numbers. Those of
  * calls_generated.h are as their compiler lays them out; the host side has 32-bit twins of them (wow64_generated.c). */
@@ -28,6 +29,9 @@ enum {
     BRIDGE_ARGUMENTS = 16, /* more than any OpenCL function has */
     BRIDGE_NOTE = 1024,    /* bytes of the texts that a context's notify function gets */
 };
+
+/* Exceptions have codes from 0xc0000000 on, and Wine's other refusals too. */
+#define BRIDGE_CRASHED(result) ((result) < -0x10000000)
 
 /* BRIDGE_START: before any other call. Any number of times. */
 struct bridge_start {

@@ -73,7 +73,6 @@ enum bridge_code {
     BRIDGE_clEnqueueUnmapMemObject,
     BRIDGE_clEnqueueNDRangeKernel,
     BRIDGE_clEnqueueTask,
-    BRIDGE_clEnqueueNativeKernel,
     BRIDGE_clEnqueueMarker,
     BRIDGE_clEnqueueWaitForEvents,
     BRIDGE_clEnqueueBarrier,
@@ -135,7 +134,6 @@ struct call_clGetPlatformIDs {
     cl_uint num_entries;
     cl_platform_id *platforms;
     cl_uint *num_platforms;
-    cl_int result;
 };
 
 struct call_clGetPlatformInfo {
@@ -144,7 +142,6 @@ struct call_clGetPlatformInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clGetDeviceIDs {
@@ -153,7 +150,6 @@ struct call_clGetDeviceIDs {
     cl_uint num_entries;
     cl_device_id *devices;
     cl_uint *num_devices;
-    cl_int result;
 };
 
 struct call_clGetDeviceInfo {
@@ -162,7 +158,6 @@ struct call_clGetDeviceInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clCreateContext {
@@ -186,12 +181,10 @@ struct call_clCreateContextFromType {
 
 struct call_clRetainContext {
     cl_context context;
-    cl_int result;
 };
 
 struct call_clReleaseContext {
     cl_context context;
-    cl_int result;
 };
 
 struct call_clGetContextInfo {
@@ -200,7 +193,6 @@ struct call_clGetContextInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clCreateCommandQueue {
@@ -213,12 +205,10 @@ struct call_clCreateCommandQueue {
 
 struct call_clRetainCommandQueue {
     cl_command_queue command_queue;
-    cl_int result;
 };
 
 struct call_clReleaseCommandQueue {
     cl_command_queue command_queue;
-    cl_int result;
 };
 
 struct call_clGetCommandQueueInfo {
@@ -227,7 +217,6 @@ struct call_clGetCommandQueueInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clSetCommandQueueProperty {
@@ -235,7 +224,6 @@ struct call_clSetCommandQueueProperty {
     _Alignas(8) cl_command_queue_properties properties;
     cl_bool enable;
     cl_command_queue_properties *old_properties;
-    cl_int result;
 };
 
 struct call_clCreateBuffer {
@@ -275,12 +263,10 @@ struct call_clCreateImage3D {
 
 struct call_clRetainMemObject {
     cl_mem memobj;
-    cl_int result;
 };
 
 struct call_clReleaseMemObject {
     cl_mem memobj;
-    cl_int result;
 };
 
 struct call_clGetSupportedImageFormats {
@@ -290,7 +276,6 @@ struct call_clGetSupportedImageFormats {
     cl_uint num_entries;
     cl_image_format *image_formats;
     cl_uint *num_image_formats;
-    cl_int result;
 };
 
 struct call_clGetMemObjectInfo {
@@ -299,7 +284,6 @@ struct call_clGetMemObjectInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clGetImageInfo {
@@ -308,7 +292,6 @@ struct call_clGetImageInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clCreateSampler {
@@ -322,12 +305,10 @@ struct call_clCreateSampler {
 
 struct call_clRetainSampler {
     cl_sampler sampler;
-    cl_int result;
 };
 
 struct call_clReleaseSampler {
     cl_sampler sampler;
-    cl_int result;
 };
 
 struct call_clGetSamplerInfo {
@@ -336,7 +317,6 @@ struct call_clGetSamplerInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clCreateProgramWithSource {
@@ -361,12 +341,10 @@ struct call_clCreateProgramWithBinary {
 
 struct call_clRetainProgram {
     cl_program program;
-    cl_int result;
 };
 
 struct call_clReleaseProgram {
     cl_program program;
-    cl_int result;
 };
 
 struct call_clBuildProgram {
@@ -376,11 +354,10 @@ struct call_clBuildProgram {
     const char *options;
     uintptr_t pfn_notify;
     void *user_data;
-    cl_int result;
 };
 
 struct call_clUnloadCompiler {
-    cl_int result;
+    char unused;
 };
 
 struct call_clGetProgramInfo {
@@ -389,7 +366,6 @@ struct call_clGetProgramInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clGetProgramBuildInfo {
@@ -399,7 +375,6 @@ struct call_clGetProgramBuildInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clCreateKernel {
@@ -414,17 +389,14 @@ struct call_clCreateKernelsInProgram {
     cl_uint num_kernels;
     cl_kernel *kernels;
     cl_uint *num_kernels_ret;
-    cl_int result;
 };
 
 struct call_clRetainKernel {
     cl_kernel kernel;
-    cl_int result;
 };
 
 struct call_clReleaseKernel {
     cl_kernel kernel;
-    cl_int result;
 };
 
 struct call_clSetKernelArg {
@@ -432,7 +404,6 @@ struct call_clSetKernelArg {
     cl_uint arg_index;
     size_t arg_size;
     const void *arg_value;
-    cl_int result;
 };
 
 struct call_clGetKernelInfo {
@@ -441,7 +412,6 @@ struct call_clGetKernelInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clGetKernelWorkGroupInfo {
@@ -451,13 +421,11 @@ struct call_clGetKernelWorkGroupInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clWaitForEvents {
     cl_uint num_events;
     const cl_event *event_list;
-    cl_int result;
 };
 
 struct call_clGetEventInfo {
@@ -466,17 +434,14 @@ struct call_clGetEventInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clRetainEvent {
     cl_event event;
-    cl_int result;
 };
 
 struct call_clReleaseEvent {
     cl_event event;
-    cl_int result;
 };
 
 struct call_clGetEventProfilingInfo {
@@ -485,17 +450,14 @@ struct call_clGetEventProfilingInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clFlush {
     cl_command_queue command_queue;
-    cl_int result;
 };
 
 struct call_clFinish {
     cl_command_queue command_queue;
-    cl_int result;
 };
 
 struct call_clEnqueueReadBuffer {
@@ -508,7 +470,6 @@ struct call_clEnqueueReadBuffer {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueWriteBuffer {
@@ -521,7 +482,6 @@ struct call_clEnqueueWriteBuffer {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueCopyBuffer {
@@ -534,7 +494,6 @@ struct call_clEnqueueCopyBuffer {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueReadImage {
@@ -549,7 +508,6 @@ struct call_clEnqueueReadImage {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueWriteImage {
@@ -564,7 +522,6 @@ struct call_clEnqueueWriteImage {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueCopyImage {
@@ -577,7 +534,6 @@ struct call_clEnqueueCopyImage {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueCopyImageToBuffer {
@@ -590,7 +546,6 @@ struct call_clEnqueueCopyImageToBuffer {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueCopyBufferToImage {
@@ -603,7 +558,6 @@ struct call_clEnqueueCopyBufferToImage {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueMapBuffer {
@@ -646,7 +600,6 @@ struct call_clEnqueueUnmapMemObject {
     const cl_event *event_wait_list;
     cl_event *event;
     _Alignas(8) uint64_t freed;
-    cl_int result;
 };
 
 struct call_clEnqueueNDRangeKernel {
@@ -659,7 +612,6 @@ struct call_clEnqueueNDRangeKernel {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueTask {
@@ -668,39 +620,21 @@ struct call_clEnqueueTask {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
-};
-
-struct call_clEnqueueNativeKernel {
-    cl_command_queue command_queue;
-    uintptr_t user_func;
-    void *args;
-    size_t cb_args;
-    cl_uint num_mem_objects;
-    const cl_mem *mem_list;
-    const void **args_mem_loc;
-    cl_uint num_events_in_wait_list;
-    const cl_event *event_wait_list;
-    cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueMarker {
     cl_command_queue command_queue;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueWaitForEvents {
     cl_command_queue command_queue;
     cl_uint num_events;
     const cl_event *event_list;
-    cl_int result;
 };
 
 struct call_clEnqueueBarrier {
     cl_command_queue command_queue;
-    cl_int result;
 };
 
 struct call_clSetEventCallback {
@@ -708,7 +642,6 @@ struct call_clSetEventCallback {
     cl_int command_exec_callback_type;
     uintptr_t pfn_notify;
     void * user_data;
-    cl_int result;
 };
 
 struct call_clCreateSubBuffer {
@@ -724,7 +657,6 @@ struct call_clSetMemObjectDestructorCallback {
     cl_mem memobj;
     uintptr_t pfn_notify;
     void * user_data;
-    cl_int result;
 };
 
 struct call_clCreateUserEvent {
@@ -736,7 +668,6 @@ struct call_clCreateUserEvent {
 struct call_clSetUserEventStatus {
     cl_event event;
     cl_int execution_status;
-    cl_int result;
 };
 
 struct call_clEnqueueReadBufferRect {
@@ -754,7 +685,6 @@ struct call_clEnqueueReadBufferRect {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueWriteBufferRect {
@@ -772,7 +702,6 @@ struct call_clEnqueueWriteBufferRect {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueCopyBufferRect {
@@ -789,7 +718,6 @@ struct call_clEnqueueCopyBufferRect {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clCreateSubDevicesEXT {
@@ -798,17 +726,14 @@ struct call_clCreateSubDevicesEXT {
     cl_uint num_entries;
     cl_device_id *out_devices;
     cl_uint *num_devices;
-    cl_int result;
 };
 
 struct call_clRetainDeviceEXT {
     cl_device_id device;
-    cl_int result;
 };
 
 struct call_clReleaseDeviceEXT {
     cl_device_id device;
-    cl_int result;
 };
 
 struct call_clCreateSubDevices {
@@ -817,17 +742,14 @@ struct call_clCreateSubDevices {
     cl_uint num_entries;
     cl_device_id *out_devices;
     cl_uint *num_devices;
-    cl_int result;
 };
 
 struct call_clRetainDevice {
     cl_device_id device;
-    cl_int result;
 };
 
 struct call_clReleaseDevice {
     cl_device_id device;
-    cl_int result;
 };
 
 struct call_clCreateImage {
@@ -859,7 +781,6 @@ struct call_clCompileProgram {
     const char **header_include_names;
     uintptr_t pfn_notify;
     void *user_data;
-    cl_int result;
 };
 
 struct call_clLinkProgram {
@@ -877,7 +798,6 @@ struct call_clLinkProgram {
 
 struct call_clUnloadPlatformCompiler {
     cl_platform_id platform;
-    cl_int result;
 };
 
 struct call_clGetKernelArgInfo {
@@ -887,7 +807,6 @@ struct call_clGetKernelArgInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clEnqueueFillBuffer {
@@ -900,7 +819,6 @@ struct call_clEnqueueFillBuffer {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueFillImage {
@@ -912,7 +830,6 @@ struct call_clEnqueueFillImage {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueMigrateMemObjects {
@@ -923,7 +840,6 @@ struct call_clEnqueueMigrateMemObjects {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueMarkerWithWaitList {
@@ -931,7 +847,6 @@ struct call_clEnqueueMarkerWithWaitList {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clEnqueueBarrierWithWaitList {
@@ -939,7 +854,6 @@ struct call_clEnqueueBarrierWithWaitList {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clCreateCommandQueueWithProperties {
@@ -966,7 +880,6 @@ struct call_clGetPipeInfo {
     size_t param_value_size;
     void * param_value;
     size_t * param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clSVMAlloc {
@@ -991,7 +904,6 @@ struct call_clEnqueueSVMFree {
     cl_uint num_events_in_wait_list;
     const cl_event * event_wait_list;
     cl_event * event;
-    cl_int result;
 };
 
 struct call_clEnqueueSVMMemcpy {
@@ -1003,7 +915,6 @@ struct call_clEnqueueSVMMemcpy {
     cl_uint num_events_in_wait_list;
     const cl_event * event_wait_list;
     cl_event * event;
-    cl_int result;
 };
 
 struct call_clEnqueueSVMMemFill {
@@ -1015,7 +926,6 @@ struct call_clEnqueueSVMMemFill {
     cl_uint num_events_in_wait_list;
     const cl_event * event_wait_list;
     cl_event * event;
-    cl_int result;
 };
 
 struct call_clEnqueueSVMMap {
@@ -1027,7 +937,6 @@ struct call_clEnqueueSVMMap {
     cl_uint num_events_in_wait_list;
     const cl_event * event_wait_list;
     cl_event * event;
-    cl_int result;
 };
 
 struct call_clEnqueueSVMUnmap {
@@ -1036,7 +945,6 @@ struct call_clEnqueueSVMUnmap {
     cl_uint num_events_in_wait_list;
     const cl_event * event_wait_list;
     cl_event * event;
-    cl_int result;
 };
 
 struct call_clCreateSamplerWithProperties {
@@ -1050,7 +958,6 @@ struct call_clSetKernelArgSVMPointer {
     cl_kernel kernel;
     cl_uint arg_index;
     const void * arg_value;
-    cl_int result;
 };
 
 struct call_clSetKernelExecInfo {
@@ -1058,7 +965,6 @@ struct call_clSetKernelExecInfo {
     cl_kernel_exec_info param_name;
     size_t param_value_size;
     const void * param_value;
-    cl_int result;
 };
 
 struct call_clGetKernelSubGroupInfoKHR {
@@ -1070,7 +976,6 @@ struct call_clGetKernelSubGroupInfoKHR {
     size_t param_value_size;
     void * param_value;
     size_t * param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clCloneKernel {
@@ -1096,20 +1001,17 @@ struct call_clEnqueueSVMMigrateMem {
     cl_uint num_events_in_wait_list;
     const cl_event *event_wait_list;
     cl_event *event;
-    cl_int result;
 };
 
 struct call_clGetDeviceAndHostTimer {
     cl_device_id device;
     cl_ulong *device_timestamp;
     cl_ulong *host_timestamp;
-    cl_int result;
 };
 
 struct call_clGetHostTimer {
     cl_device_id device;
     cl_ulong *host_timestamp;
-    cl_int result;
 };
 
 struct call_clGetKernelSubGroupInfo {
@@ -1121,21 +1023,18 @@ struct call_clGetKernelSubGroupInfo {
     size_t param_value_size;
     void *param_value;
     size_t *param_value_size_ret;
-    cl_int result;
 };
 
 struct call_clSetDefaultDeviceCommandQueue {
     cl_context context;
     cl_device_id device;
     cl_command_queue command_queue;
-    cl_int result;
 };
 
 struct call_clSetProgramReleaseCallback {
     cl_program program;
     uintptr_t pfn_notify;
     void *user_data;
-    cl_int result;
 };
 
 struct call_clSetProgramSpecializationConstant {
@@ -1143,7 +1042,6 @@ struct call_clSetProgramSpecializationConstant {
     cl_uint spec_id;
     size_t spec_size;
     const void *spec_value;
-    cl_int result;
 };
 
 struct call_clCreateBufferWithProperties {
@@ -1171,7 +1069,6 @@ struct call_clSetContextDestructorCallback {
     cl_context context;
     uintptr_t pfn_notify;
     void* user_data;
-    cl_int result;
 };
 
 #endif

@@ -12,28 +12,12 @@
 
 typedef LONG(NTAPI *query_function)(HANDLE process, const void *address, int class, void *to, SIZE_T size,
                                     SIZE_T *size_ret);
-typedef LONG(NTAPI *call_function)(uint64_t library, unsigned code, void *arguments);
 
-/* Wine's function, and its handle of the host side. Set once. */
-static call_function dispatch;
-static uint64_t library;
-
-static bool joined;
 static char report[BRIDGE_WHY + 128] = "none: it is not asked for here";
-
-bool client_joined(void)
-{
-    return joined;
-}
 
 const char *client_report(void)
 {
     return report;
-}
-
-bool client_call(unsigned code, void *arguments)
-{
-    return dispatch(library, code, arguments) == 0;
 }
 
 cl_int client_crashed(const char *call, cl_int code)
@@ -50,7 +34,7 @@ static bool path_beside(wchar_t *path, const wchar_t *name)
 {
     HMODULE self = NULL;
     GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-                       (const char *)&library, &self);
+                       (const char *)&client_library, &self);
     const DWORD length = GetModuleFileNameW(self, path, MAX_PATH);
     wchar_t *end = length && length < MAX_PATH ? wcsrchr(path, L'\\') : NULL;
     if (end)
@@ -74,7 +58,7 @@ static bool find_by_path(query_function query)
     uint64_t found[2] = {0, 0}; /* the module, and its handle for calls */
     if (query(GetCurrentProcess(), &name, LOAD_BY_NAME, found, sizeof(found), NULL) != 0)
         return false;
-    library = found[1];
+    client_library = found[1];
     return true;
 }
 
@@ -88,9 +72,9 @@ static bool find_by_door(query_function query, char *why)
         return false;
     }
     const HMODULE door = LoadLibraryW(path);
-    const LONG status =
-        door ? query(GetCurrentProcess(), (const void *)door, LIBRARY_OF_DLL, &library, sizeof(library), NULL)
-             : (LONG)STATUS_DLL_NOT_FOUND;
+    const LONG status = door ? query(GetCurrentProcess(), (const void *)door, LIBRARY_OF_DLL, &client_library,
+                                     sizeof(client_library), NULL)
+                             : (LONG)STATUS_DLL_NOT_FOUND;
     if (status != 0)
         snprintf(
             why, BRIDGE_WHY,
@@ -110,7 +94,7 @@ static bool find(const char **how, char *why)
         snprintf(why, BRIDGE_WHY, "this Wine is older than 8.0, and has no unixlibs; use a newer one");
         return false;
     }
-    memcpy(&dispatch, place, sizeof(dispatch));
+    memcpy(&client_dispatch, place, sizeof(client_dispatch));
     *how = "found beside this library";
     if (find_by_path(query))
         return true;
@@ -127,14 +111,13 @@ static bool begin(struct bridge_start *start, const char **how)
     return start->ready;
 }
 
-/* What would call the program while a command runs, or give memory one address on both sides. */
-static void remove_impossible(void)
+/* In the new WoW64, what gives memory one address on both sides. */
+static void remove_shared_memory(void)
 {
     for (size_t i = 0; i < next_slot_count; i++)
         if (strstr(next_slots[i].name, "SVM"))
             next_remove(next_slots[i].name);
     next_remove("clSetKernelExecInfo");
-    next_remove("clEnqueueNativeKernel");
 }
 
 bool client_join(void)
@@ -143,9 +126,9 @@ bool client_join(void)
     const char *how = "";
     if (!begin(&start, &how)) {
         snprintf(report, sizeof(report), "none: %s", start.why);
+        client_dispatch = NULL;
         return false;
     }
-    joined = true;
     snprintf(report, sizeof(report), "connected: libcld3d.so %s, %s", start.release, how);
     log_write(LOG_INFO, "the bridge to the host's OpenCL: libcld3d.so %s, %s", start.release, how);
     if (strcmp(start.release, CLD3D_VERSION) != 0)
@@ -154,8 +137,9 @@ bool client_join(void)
     next_load(NULL);
     client_install_generated(&next);
     next_is_wider = start.checks;
+    next_remove("clEnqueueNativeKernel"); /* would call the program on a thread of the host's */
     if (start.checks)
-        remove_impossible();
+        remove_shared_memory();
     handles_are_checked = start.checks || sizeof(void *) == sizeof(uint64_t);
     client_extensions_install(&next);
     return true;

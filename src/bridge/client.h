@@ -12,16 +12,28 @@ bool client_join(void);
 
 /* Which host side is used, or why there is none, for display. The text lives as long as the process. */
 const char *client_report(void);
-/* Whether client_join was successful. */
-bool client_joined(void);
+
+/* Wine's function that calls the host side, and its handle of that. The function is NULL if there is no host side. Set before
+ * the first call of the program. */
+extern int32_t(CL_API_CALL *client_dispatch)(uint64_t library, unsigned code, void *arguments);
+extern uint64_t client_library;
 
 /* Calls the host side. False: the host has crashed in the call, or Wine refuses it. */
-bool client_call(unsigned code, void *arguments);
+static inline bool client_call(unsigned code, void *arguments)
+{
+    return !BRIDGE_CRASHED(client_dispatch(client_library, code, arguments));
+}
 
 /* The rest is for the generated functions. */
 
 /* Logs that a driver has crashed in a call of the program's, and returns the code for it. */
 cl_int client_crashed(const char *call, cl_int code);
+/* For a function that returns a code. `crashed`: the code if it does not return. */
+static inline cl_int client_code(unsigned code, void *arguments, const char *call, cl_int crashed)
+{
+    const int32_t result = client_dispatch(client_library, code, arguments);
+    return BRIDGE_CRASHED(result) ? client_crashed(call, crashed) : result;
+}
 /* Sees to it that callbacks are delivered from now on. False, logged: there is no thread for them. */
 bool client_delivers(const char *call);
 /* Completes a map of memory that is out of the program's reach; the memory is freed after the unmap. */

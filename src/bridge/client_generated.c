@@ -4,12 +4,16 @@
 
 #include "bridge/calls_generated.h"
 
+/* Here a call reaches them without a detour through a table of addresses. */
+int32_t(CL_API_CALL *client_dispatch)(uint64_t library, unsigned code, void *arguments);
+uint64_t client_library;
+
 static cl_int CL_API_CALL client_clGetPlatformIDs(cl_uint num_entries, cl_platform_id *platforms,
     cl_uint *num_platforms)
 {
     struct call_clGetPlatformIDs call = {.num_entries = num_entries, .platforms = platforms,
         .num_platforms = num_platforms};
-    return client_call(BRIDGE_clGetPlatformIDs, &call) ? call.result : client_crashed("clGetPlatformIDs", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clGetPlatformIDs, &call, "clGetPlatformIDs", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clGetPlatformInfo(cl_platform_id platform, cl_platform_info param_name,
@@ -17,7 +21,7 @@ static cl_int CL_API_CALL client_clGetPlatformInfo(cl_platform_id platform, cl_p
 {
     struct call_clGetPlatformInfo call = {.platform = platform, .param_name = param_name,
         .param_value_size = param_value_size, .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetPlatformInfo, &call) ? call.result : client_crashed("clGetPlatformInfo", CL_INVALID_PLATFORM);
+    return client_code(BRIDGE_clGetPlatformInfo, &call, "clGetPlatformInfo", CL_INVALID_PLATFORM);
 }
 
 static cl_int CL_API_CALL client_clGetDeviceIDs(cl_platform_id platform, cl_device_type device_type,
@@ -25,7 +29,7 @@ static cl_int CL_API_CALL client_clGetDeviceIDs(cl_platform_id platform, cl_devi
 {
     struct call_clGetDeviceIDs call = {.platform = platform, .device_type = device_type, .num_entries = num_entries,
         .devices = devices, .num_devices = num_devices};
-    return client_call(BRIDGE_clGetDeviceIDs, &call) ? call.result : client_crashed("clGetDeviceIDs", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clGetDeviceIDs, &call, "clGetDeviceIDs", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clGetDeviceInfo(cl_device_id device, cl_device_info param_name,
@@ -33,7 +37,7 @@ static cl_int CL_API_CALL client_clGetDeviceInfo(cl_device_id device, cl_device_
 {
     struct call_clGetDeviceInfo call = {.device = device, .param_name = param_name,
         .param_value_size = param_value_size, .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetDeviceInfo, &call) ? call.result : client_crashed("clGetDeviceInfo", CL_INVALID_DEVICE);
+    return client_code(BRIDGE_clGetDeviceInfo, &call, "clGetDeviceInfo", CL_INVALID_DEVICE);
 }
 
 static cl_context CL_API_CALL client_clCreateContext(const cl_context_properties *properties, cl_uint num_devices,
@@ -73,13 +77,13 @@ static cl_context CL_API_CALL client_clCreateContextFromType(const cl_context_pr
 static cl_int CL_API_CALL client_clRetainContext(cl_context context)
 {
     struct call_clRetainContext call = {.context = context};
-    return client_call(BRIDGE_clRetainContext, &call) ? call.result : client_crashed("clRetainContext", CL_INVALID_CONTEXT);
+    return client_code(BRIDGE_clRetainContext, &call, "clRetainContext", CL_INVALID_CONTEXT);
 }
 
 static cl_int CL_API_CALL client_clReleaseContext(cl_context context)
 {
     struct call_clReleaseContext call = {.context = context};
-    return client_call(BRIDGE_clReleaseContext, &call) ? call.result : client_crashed("clReleaseContext", CL_INVALID_CONTEXT);
+    return client_code(BRIDGE_clReleaseContext, &call, "clReleaseContext", CL_INVALID_CONTEXT);
 }
 
 static cl_int CL_API_CALL client_clGetContextInfo(cl_context context, cl_context_info param_name,
@@ -87,7 +91,7 @@ static cl_int CL_API_CALL client_clGetContextInfo(cl_context context, cl_context
 {
     struct call_clGetContextInfo call = {.context = context, .param_name = param_name,
         .param_value_size = param_value_size, .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetContextInfo, &call) ? call.result : client_crashed("clGetContextInfo", CL_INVALID_CONTEXT);
+    return client_code(BRIDGE_clGetContextInfo, &call, "clGetContextInfo", CL_INVALID_CONTEXT);
 }
 
 static cl_command_queue CL_API_CALL client_clCreateCommandQueue(cl_context context, cl_device_id device,
@@ -105,13 +109,13 @@ static cl_command_queue CL_API_CALL client_clCreateCommandQueue(cl_context conte
 static cl_int CL_API_CALL client_clRetainCommandQueue(cl_command_queue command_queue)
 {
     struct call_clRetainCommandQueue call = {.command_queue = command_queue};
-    return client_call(BRIDGE_clRetainCommandQueue, &call) ? call.result : client_crashed("clRetainCommandQueue", CL_INVALID_COMMAND_QUEUE);
+    return client_code(BRIDGE_clRetainCommandQueue, &call, "clRetainCommandQueue", CL_INVALID_COMMAND_QUEUE);
 }
 
 static cl_int CL_API_CALL client_clReleaseCommandQueue(cl_command_queue command_queue)
 {
     struct call_clReleaseCommandQueue call = {.command_queue = command_queue};
-    return client_call(BRIDGE_clReleaseCommandQueue, &call) ? call.result : client_crashed("clReleaseCommandQueue", CL_INVALID_COMMAND_QUEUE);
+    return client_code(BRIDGE_clReleaseCommandQueue, &call, "clReleaseCommandQueue", CL_INVALID_COMMAND_QUEUE);
 }
 
 static cl_int CL_API_CALL client_clGetCommandQueueInfo(cl_command_queue command_queue, cl_command_queue_info param_name,
@@ -119,7 +123,7 @@ static cl_int CL_API_CALL client_clGetCommandQueueInfo(cl_command_queue command_
 {
     struct call_clGetCommandQueueInfo call = {.command_queue = command_queue, .param_name = param_name,
         .param_value_size = param_value_size, .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetCommandQueueInfo, &call) ? call.result : client_crashed("clGetCommandQueueInfo", CL_INVALID_COMMAND_QUEUE);
+    return client_code(BRIDGE_clGetCommandQueueInfo, &call, "clGetCommandQueueInfo", CL_INVALID_COMMAND_QUEUE);
 }
 
 static cl_int CL_API_CALL client_clSetCommandQueueProperty(cl_command_queue command_queue,
@@ -127,7 +131,7 @@ static cl_int CL_API_CALL client_clSetCommandQueueProperty(cl_command_queue comm
 {
     struct call_clSetCommandQueueProperty call = {.command_queue = command_queue, .properties = properties,
         .enable = enable, .old_properties = old_properties};
-    return client_call(BRIDGE_clSetCommandQueueProperty, &call) ? call.result : client_crashed("clSetCommandQueueProperty", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clSetCommandQueueProperty, &call, "clSetCommandQueueProperty", CL_OUT_OF_RESOURCES);
 }
 
 static cl_mem CL_API_CALL client_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host_ptr,
@@ -174,13 +178,13 @@ static cl_mem CL_API_CALL client_clCreateImage3D(cl_context context, cl_mem_flag
 static cl_int CL_API_CALL client_clRetainMemObject(cl_mem memobj)
 {
     struct call_clRetainMemObject call = {.memobj = memobj};
-    return client_call(BRIDGE_clRetainMemObject, &call) ? call.result : client_crashed("clRetainMemObject", CL_INVALID_MEM_OBJECT);
+    return client_code(BRIDGE_clRetainMemObject, &call, "clRetainMemObject", CL_INVALID_MEM_OBJECT);
 }
 
 static cl_int CL_API_CALL client_clReleaseMemObject(cl_mem memobj)
 {
     struct call_clReleaseMemObject call = {.memobj = memobj};
-    return client_call(BRIDGE_clReleaseMemObject, &call) ? call.result : client_crashed("clReleaseMemObject", CL_INVALID_MEM_OBJECT);
+    return client_code(BRIDGE_clReleaseMemObject, &call, "clReleaseMemObject", CL_INVALID_MEM_OBJECT);
 }
 
 static cl_int CL_API_CALL client_clGetSupportedImageFormats(cl_context context, cl_mem_flags flags,
@@ -188,7 +192,7 @@ static cl_int CL_API_CALL client_clGetSupportedImageFormats(cl_context context, 
 {
     struct call_clGetSupportedImageFormats call = {.context = context, .flags = flags, .image_type = image_type,
         .num_entries = num_entries, .image_formats = image_formats, .num_image_formats = num_image_formats};
-    return client_call(BRIDGE_clGetSupportedImageFormats, &call) ? call.result : client_crashed("clGetSupportedImageFormats", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clGetSupportedImageFormats, &call, "clGetSupportedImageFormats", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clGetMemObjectInfo(cl_mem memobj, cl_mem_info param_name, size_t param_value_size,
@@ -196,7 +200,7 @@ static cl_int CL_API_CALL client_clGetMemObjectInfo(cl_mem memobj, cl_mem_info p
 {
     struct call_clGetMemObjectInfo call = {.memobj = memobj, .param_name = param_name,
         .param_value_size = param_value_size, .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetMemObjectInfo, &call) ? call.result : client_crashed("clGetMemObjectInfo", CL_INVALID_MEM_OBJECT);
+    return client_code(BRIDGE_clGetMemObjectInfo, &call, "clGetMemObjectInfo", CL_INVALID_MEM_OBJECT);
 }
 
 static cl_int CL_API_CALL client_clGetImageInfo(cl_mem image, cl_image_info param_name, size_t param_value_size,
@@ -204,7 +208,7 @@ static cl_int CL_API_CALL client_clGetImageInfo(cl_mem image, cl_image_info para
 {
     struct call_clGetImageInfo call = {.image = image, .param_name = param_name, .param_value_size = param_value_size,
         .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetImageInfo, &call) ? call.result : client_crashed("clGetImageInfo", CL_INVALID_MEM_OBJECT);
+    return client_code(BRIDGE_clGetImageInfo, &call, "clGetImageInfo", CL_INVALID_MEM_OBJECT);
 }
 
 static cl_sampler CL_API_CALL client_clCreateSampler(cl_context context, cl_bool normalized_coords,
@@ -222,13 +226,13 @@ static cl_sampler CL_API_CALL client_clCreateSampler(cl_context context, cl_bool
 static cl_int CL_API_CALL client_clRetainSampler(cl_sampler sampler)
 {
     struct call_clRetainSampler call = {.sampler = sampler};
-    return client_call(BRIDGE_clRetainSampler, &call) ? call.result : client_crashed("clRetainSampler", CL_INVALID_SAMPLER);
+    return client_code(BRIDGE_clRetainSampler, &call, "clRetainSampler", CL_INVALID_SAMPLER);
 }
 
 static cl_int CL_API_CALL client_clReleaseSampler(cl_sampler sampler)
 {
     struct call_clReleaseSampler call = {.sampler = sampler};
-    return client_call(BRIDGE_clReleaseSampler, &call) ? call.result : client_crashed("clReleaseSampler", CL_INVALID_SAMPLER);
+    return client_code(BRIDGE_clReleaseSampler, &call, "clReleaseSampler", CL_INVALID_SAMPLER);
 }
 
 static cl_int CL_API_CALL client_clGetSamplerInfo(cl_sampler sampler, cl_sampler_info param_name,
@@ -236,7 +240,7 @@ static cl_int CL_API_CALL client_clGetSamplerInfo(cl_sampler sampler, cl_sampler
 {
     struct call_clGetSamplerInfo call = {.sampler = sampler, .param_name = param_name,
         .param_value_size = param_value_size, .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetSamplerInfo, &call) ? call.result : client_crashed("clGetSamplerInfo", CL_INVALID_SAMPLER);
+    return client_code(BRIDGE_clGetSamplerInfo, &call, "clGetSamplerInfo", CL_INVALID_SAMPLER);
 }
 
 static cl_program CL_API_CALL client_clCreateProgramWithSource(cl_context context, cl_uint count, const char **strings,
@@ -268,13 +272,13 @@ static cl_program CL_API_CALL client_clCreateProgramWithBinary(cl_context contex
 static cl_int CL_API_CALL client_clRetainProgram(cl_program program)
 {
     struct call_clRetainProgram call = {.program = program};
-    return client_call(BRIDGE_clRetainProgram, &call) ? call.result : client_crashed("clRetainProgram", CL_INVALID_PROGRAM);
+    return client_code(BRIDGE_clRetainProgram, &call, "clRetainProgram", CL_INVALID_PROGRAM);
 }
 
 static cl_int CL_API_CALL client_clReleaseProgram(cl_program program)
 {
     struct call_clReleaseProgram call = {.program = program};
-    return client_call(BRIDGE_clReleaseProgram, &call) ? call.result : client_crashed("clReleaseProgram", CL_INVALID_PROGRAM);
+    return client_code(BRIDGE_clReleaseProgram, &call, "clReleaseProgram", CL_INVALID_PROGRAM);
 }
 
 static cl_int CL_API_CALL client_clBuildProgram(cl_program program, cl_uint num_devices,
@@ -285,13 +289,13 @@ static cl_int CL_API_CALL client_clBuildProgram(cl_program program, cl_uint num_
         return CL_OUT_OF_HOST_MEMORY;
     struct call_clBuildProgram call = {.program = program, .num_devices = num_devices, .device_list = device_list,
         .options = options, .pfn_notify = (uintptr_t)pfn_notify, .user_data = user_data};
-    return client_call(BRIDGE_clBuildProgram, &call) ? call.result : client_crashed("clBuildProgram", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clBuildProgram, &call, "clBuildProgram", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clUnloadCompiler(void)
 {
     struct call_clUnloadCompiler call = {};
-    return client_call(BRIDGE_clUnloadCompiler, &call) ? call.result : client_crashed("clUnloadCompiler", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clUnloadCompiler, &call, "clUnloadCompiler", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clGetProgramInfo(cl_program program, cl_program_info param_name,
@@ -299,7 +303,7 @@ static cl_int CL_API_CALL client_clGetProgramInfo(cl_program program, cl_program
 {
     struct call_clGetProgramInfo call = {.program = program, .param_name = param_name,
         .param_value_size = param_value_size, .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetProgramInfo, &call) ? call.result : client_crashed("clGetProgramInfo", CL_INVALID_PROGRAM);
+    return client_code(BRIDGE_clGetProgramInfo, &call, "clGetProgramInfo", CL_INVALID_PROGRAM);
 }
 
 static cl_int CL_API_CALL client_clGetProgramBuildInfo(cl_program program, cl_device_id device,
@@ -307,7 +311,7 @@ static cl_int CL_API_CALL client_clGetProgramBuildInfo(cl_program program, cl_de
 {
     struct call_clGetProgramBuildInfo call = {.program = program, .device = device, .param_name = param_name,
         .param_value_size = param_value_size, .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetProgramBuildInfo, &call) ? call.result : client_crashed("clGetProgramBuildInfo", CL_INVALID_PROGRAM);
+    return client_code(BRIDGE_clGetProgramBuildInfo, &call, "clGetProgramBuildInfo", CL_INVALID_PROGRAM);
 }
 
 static cl_kernel CL_API_CALL client_clCreateKernel(cl_program program, const char *kernel_name, cl_int *errcode_ret)
@@ -325,19 +329,19 @@ static cl_int CL_API_CALL client_clCreateKernelsInProgram(cl_program program, cl
 {
     struct call_clCreateKernelsInProgram call = {.program = program, .num_kernels = num_kernels, .kernels = kernels,
         .num_kernels_ret = num_kernels_ret};
-    return client_call(BRIDGE_clCreateKernelsInProgram, &call) ? call.result : client_crashed("clCreateKernelsInProgram", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clCreateKernelsInProgram, &call, "clCreateKernelsInProgram", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clRetainKernel(cl_kernel kernel)
 {
     struct call_clRetainKernel call = {.kernel = kernel};
-    return client_call(BRIDGE_clRetainKernel, &call) ? call.result : client_crashed("clRetainKernel", CL_INVALID_KERNEL);
+    return client_code(BRIDGE_clRetainKernel, &call, "clRetainKernel", CL_INVALID_KERNEL);
 }
 
 static cl_int CL_API_CALL client_clReleaseKernel(cl_kernel kernel)
 {
     struct call_clReleaseKernel call = {.kernel = kernel};
-    return client_call(BRIDGE_clReleaseKernel, &call) ? call.result : client_crashed("clReleaseKernel", CL_INVALID_KERNEL);
+    return client_code(BRIDGE_clReleaseKernel, &call, "clReleaseKernel", CL_INVALID_KERNEL);
 }
 
 static cl_int CL_API_CALL client_clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t arg_size,
@@ -345,7 +349,7 @@ static cl_int CL_API_CALL client_clSetKernelArg(cl_kernel kernel, cl_uint arg_in
 {
     struct call_clSetKernelArg call = {.kernel = kernel, .arg_index = arg_index, .arg_size = arg_size,
         .arg_value = arg_value};
-    return client_call(BRIDGE_clSetKernelArg, &call) ? call.result : client_crashed("clSetKernelArg", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clSetKernelArg, &call, "clSetKernelArg", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clGetKernelInfo(cl_kernel kernel, cl_kernel_info param_name, size_t param_value_size,
@@ -353,7 +357,7 @@ static cl_int CL_API_CALL client_clGetKernelInfo(cl_kernel kernel, cl_kernel_inf
 {
     struct call_clGetKernelInfo call = {.kernel = kernel, .param_name = param_name,
         .param_value_size = param_value_size, .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetKernelInfo, &call) ? call.result : client_crashed("clGetKernelInfo", CL_INVALID_KERNEL);
+    return client_code(BRIDGE_clGetKernelInfo, &call, "clGetKernelInfo", CL_INVALID_KERNEL);
 }
 
 static cl_int CL_API_CALL client_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
@@ -361,13 +365,13 @@ static cl_int CL_API_CALL client_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_d
 {
     struct call_clGetKernelWorkGroupInfo call = {.kernel = kernel, .device = device, .param_name = param_name,
         .param_value_size = param_value_size, .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetKernelWorkGroupInfo, &call) ? call.result : client_crashed("clGetKernelWorkGroupInfo", CL_INVALID_KERNEL);
+    return client_code(BRIDGE_clGetKernelWorkGroupInfo, &call, "clGetKernelWorkGroupInfo", CL_INVALID_KERNEL);
 }
 
 static cl_int CL_API_CALL client_clWaitForEvents(cl_uint num_events, const cl_event *event_list)
 {
     struct call_clWaitForEvents call = {.num_events = num_events, .event_list = event_list};
-    return client_call(BRIDGE_clWaitForEvents, &call) ? call.result : client_crashed("clWaitForEvents", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clWaitForEvents, &call, "clWaitForEvents", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clGetEventInfo(cl_event event, cl_event_info param_name, size_t param_value_size,
@@ -375,19 +379,19 @@ static cl_int CL_API_CALL client_clGetEventInfo(cl_event event, cl_event_info pa
 {
     struct call_clGetEventInfo call = {.event = event, .param_name = param_name, .param_value_size = param_value_size,
         .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetEventInfo, &call) ? call.result : client_crashed("clGetEventInfo", CL_INVALID_EVENT);
+    return client_code(BRIDGE_clGetEventInfo, &call, "clGetEventInfo", CL_INVALID_EVENT);
 }
 
 static cl_int CL_API_CALL client_clRetainEvent(cl_event event)
 {
     struct call_clRetainEvent call = {.event = event};
-    return client_call(BRIDGE_clRetainEvent, &call) ? call.result : client_crashed("clRetainEvent", CL_INVALID_EVENT);
+    return client_code(BRIDGE_clRetainEvent, &call, "clRetainEvent", CL_INVALID_EVENT);
 }
 
 static cl_int CL_API_CALL client_clReleaseEvent(cl_event event)
 {
     struct call_clReleaseEvent call = {.event = event};
-    return client_call(BRIDGE_clReleaseEvent, &call) ? call.result : client_crashed("clReleaseEvent", CL_INVALID_EVENT);
+    return client_code(BRIDGE_clReleaseEvent, &call, "clReleaseEvent", CL_INVALID_EVENT);
 }
 
 static cl_int CL_API_CALL client_clGetEventProfilingInfo(cl_event event, cl_profiling_info param_name,
@@ -395,19 +399,19 @@ static cl_int CL_API_CALL client_clGetEventProfilingInfo(cl_event event, cl_prof
 {
     struct call_clGetEventProfilingInfo call = {.event = event, .param_name = param_name,
         .param_value_size = param_value_size, .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetEventProfilingInfo, &call) ? call.result : client_crashed("clGetEventProfilingInfo", CL_INVALID_EVENT);
+    return client_code(BRIDGE_clGetEventProfilingInfo, &call, "clGetEventProfilingInfo", CL_INVALID_EVENT);
 }
 
 static cl_int CL_API_CALL client_clFlush(cl_command_queue command_queue)
 {
     struct call_clFlush call = {.command_queue = command_queue};
-    return client_call(BRIDGE_clFlush, &call) ? call.result : client_crashed("clFlush", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clFlush, &call, "clFlush", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clFinish(cl_command_queue command_queue)
 {
     struct call_clFinish call = {.command_queue = command_queue};
-    return client_call(BRIDGE_clFinish, &call) ? call.result : client_crashed("clFinish", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clFinish, &call, "clFinish", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueReadBuffer(cl_command_queue command_queue, cl_mem buffer,
@@ -417,7 +421,7 @@ static cl_int CL_API_CALL client_clEnqueueReadBuffer(cl_command_queue command_qu
     struct call_clEnqueueReadBuffer call = {.command_queue = command_queue, .buffer = buffer,
         .blocking_read = blocking_read, .offset = offset, .cb = cb, .ptr = ptr,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueReadBuffer, &call) ? call.result : client_crashed("clEnqueueReadBuffer", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueReadBuffer, &call, "clEnqueueReadBuffer", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueWriteBuffer(cl_command_queue command_queue, cl_mem buffer,
@@ -427,7 +431,7 @@ static cl_int CL_API_CALL client_clEnqueueWriteBuffer(cl_command_queue command_q
     struct call_clEnqueueWriteBuffer call = {.command_queue = command_queue, .buffer = buffer,
         .blocking_write = blocking_write, .offset = offset, .cb = cb, .ptr = ptr,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueWriteBuffer, &call) ? call.result : client_crashed("clEnqueueWriteBuffer", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueWriteBuffer, &call, "clEnqueueWriteBuffer", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueCopyBuffer(cl_command_queue command_queue, cl_mem src_buffer,
@@ -437,7 +441,7 @@ static cl_int CL_API_CALL client_clEnqueueCopyBuffer(cl_command_queue command_qu
     struct call_clEnqueueCopyBuffer call = {.command_queue = command_queue, .src_buffer = src_buffer,
         .dst_buffer = dst_buffer, .src_offset = src_offset, .dst_offset = dst_offset, .cb = cb,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueCopyBuffer, &call) ? call.result : client_crashed("clEnqueueCopyBuffer", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueCopyBuffer, &call, "clEnqueueCopyBuffer", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueReadImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_read,
@@ -448,7 +452,7 @@ static cl_int CL_API_CALL client_clEnqueueReadImage(cl_command_queue command_que
         .blocking_read = blocking_read, .origin = origin, .region = region, .row_pitch = row_pitch,
         .slice_pitch = slice_pitch, .ptr = ptr, .num_events_in_wait_list = num_events_in_wait_list,
         .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueReadImage, &call) ? call.result : client_crashed("clEnqueueReadImage", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueReadImage, &call, "clEnqueueReadImage", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueWriteImage(cl_command_queue command_queue, cl_mem image,
@@ -460,7 +464,7 @@ static cl_int CL_API_CALL client_clEnqueueWriteImage(cl_command_queue command_qu
         .blocking_write = blocking_write, .origin = origin, .region = region, .input_row_pitch = input_row_pitch,
         .input_slice_pitch = input_slice_pitch, .ptr = ptr, .num_events_in_wait_list = num_events_in_wait_list,
         .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueWriteImage, &call) ? call.result : client_crashed("clEnqueueWriteImage", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueWriteImage, &call, "clEnqueueWriteImage", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueCopyImage(cl_command_queue command_queue, cl_mem src_image, cl_mem dst_image,
@@ -470,7 +474,7 @@ static cl_int CL_API_CALL client_clEnqueueCopyImage(cl_command_queue command_que
     struct call_clEnqueueCopyImage call = {.command_queue = command_queue, .src_image = src_image,
         .dst_image = dst_image, .src_origin = src_origin, .dst_origin = dst_origin, .region = region,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueCopyImage, &call) ? call.result : client_crashed("clEnqueueCopyImage", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueCopyImage, &call, "clEnqueueCopyImage", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueCopyImageToBuffer(cl_command_queue command_queue, cl_mem src_image,
@@ -480,7 +484,7 @@ static cl_int CL_API_CALL client_clEnqueueCopyImageToBuffer(cl_command_queue com
     struct call_clEnqueueCopyImageToBuffer call = {.command_queue = command_queue, .src_image = src_image,
         .dst_buffer = dst_buffer, .src_origin = src_origin, .region = region, .dst_offset = dst_offset,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueCopyImageToBuffer, &call) ? call.result : client_crashed("clEnqueueCopyImageToBuffer", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueCopyImageToBuffer, &call, "clEnqueueCopyImageToBuffer", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueCopyBufferToImage(cl_command_queue command_queue, cl_mem src_buffer,
@@ -490,7 +494,7 @@ static cl_int CL_API_CALL client_clEnqueueCopyBufferToImage(cl_command_queue com
     struct call_clEnqueueCopyBufferToImage call = {.command_queue = command_queue, .src_buffer = src_buffer,
         .dst_image = dst_image, .src_offset = src_offset, .dst_origin = dst_origin, .region = region,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueCopyBufferToImage, &call) ? call.result : client_crashed("clEnqueueCopyBufferToImage", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueCopyBufferToImage, &call, "clEnqueueCopyBufferToImage", CL_OUT_OF_RESOURCES);
 }
 
 static void *CL_API_CALL client_clEnqueueMapBuffer(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_map,
@@ -534,9 +538,9 @@ static cl_int CL_API_CALL client_clEnqueueUnmapMemObject(cl_command_queue comman
     struct call_clEnqueueUnmapMemObject call = {.command_queue = command_queue, .memobj = memobj,
         .mapped_ptr = mapped_ptr, .num_events_in_wait_list = num_events_in_wait_list,
         .event_wait_list = event_wait_list, .event = event};
-    const bool done = client_call(BRIDGE_clEnqueueUnmapMemObject, &call);
+    const cl_int status = client_code(BRIDGE_clEnqueueUnmapMemObject, &call, "clEnqueueUnmapMemObject", CL_OUT_OF_RESOURCES);
     client_unshadow(call.freed);
-    return done ? call.result : client_crashed("clEnqueueUnmapMemObject", CL_OUT_OF_RESOURCES);
+    return status;
 }
 
 static cl_int CL_API_CALL client_clEnqueueNDRangeKernel(cl_command_queue command_queue, cl_kernel kernel,
@@ -547,7 +551,7 @@ static cl_int CL_API_CALL client_clEnqueueNDRangeKernel(cl_command_queue command
         .global_work_offset = global_work_offset, .global_work_size = global_work_size,
         .local_work_size = local_work_size, .num_events_in_wait_list = num_events_in_wait_list,
         .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueNDRangeKernel, &call) ? call.result : client_crashed("clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueNDRangeKernel, &call, "clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueTask(cl_command_queue command_queue, cl_kernel kernel,
@@ -555,24 +559,13 @@ static cl_int CL_API_CALL client_clEnqueueTask(cl_command_queue command_queue, c
 {
     struct call_clEnqueueTask call = {.command_queue = command_queue, .kernel = kernel,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueTask, &call) ? call.result : client_crashed("clEnqueueTask", CL_OUT_OF_RESOURCES);
-}
-
-static cl_int CL_API_CALL client_clEnqueueNativeKernel(cl_command_queue command_queue,
-    void(CL_CALLBACK *user_func)(void *), void *args, size_t cb_args, cl_uint num_mem_objects, const cl_mem *mem_list,
-    const void **args_mem_loc, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
-{
-    struct call_clEnqueueNativeKernel call = {.command_queue = command_queue, .user_func = (uintptr_t)user_func,
-        .args = args, .cb_args = cb_args, .num_mem_objects = num_mem_objects, .mem_list = mem_list,
-        .args_mem_loc = args_mem_loc, .num_events_in_wait_list = num_events_in_wait_list,
-        .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueNativeKernel, &call) ? call.result : client_crashed("clEnqueueNativeKernel", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueTask, &call, "clEnqueueTask", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueMarker(cl_command_queue command_queue, cl_event *event)
 {
     struct call_clEnqueueMarker call = {.command_queue = command_queue, .event = event};
-    return client_call(BRIDGE_clEnqueueMarker, &call) ? call.result : client_crashed("clEnqueueMarker", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueMarker, &call, "clEnqueueMarker", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueWaitForEvents(cl_command_queue command_queue, cl_uint num_events,
@@ -580,13 +573,13 @@ static cl_int CL_API_CALL client_clEnqueueWaitForEvents(cl_command_queue command
 {
     struct call_clEnqueueWaitForEvents call = {.command_queue = command_queue, .num_events = num_events,
         .event_list = event_list};
-    return client_call(BRIDGE_clEnqueueWaitForEvents, &call) ? call.result : client_crashed("clEnqueueWaitForEvents", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueWaitForEvents, &call, "clEnqueueWaitForEvents", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueBarrier(cl_command_queue command_queue)
 {
     struct call_clEnqueueBarrier call = {.command_queue = command_queue};
-    return client_call(BRIDGE_clEnqueueBarrier, &call) ? call.result : client_crashed("clEnqueueBarrier", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueBarrier, &call, "clEnqueueBarrier", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clSetEventCallback(cl_event event, cl_int command_exec_callback_type,
@@ -596,7 +589,7 @@ static cl_int CL_API_CALL client_clSetEventCallback(cl_event event, cl_int comma
         return CL_OUT_OF_HOST_MEMORY;
     struct call_clSetEventCallback call = {.event = event, .command_exec_callback_type = command_exec_callback_type,
         .pfn_notify = (uintptr_t)pfn_notify, .user_data = user_data};
-    return client_call(BRIDGE_clSetEventCallback, &call) ? call.result : client_crashed("clSetEventCallback", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clSetEventCallback, &call, "clSetEventCallback", CL_OUT_OF_RESOURCES);
 }
 
 static cl_mem CL_API_CALL client_clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags,
@@ -618,7 +611,7 @@ static cl_int CL_API_CALL client_clSetMemObjectDestructorCallback(cl_mem memobj,
         return CL_OUT_OF_HOST_MEMORY;
     struct call_clSetMemObjectDestructorCallback call = {.memobj = memobj, .pfn_notify = (uintptr_t)pfn_notify,
         .user_data = user_data};
-    return client_call(BRIDGE_clSetMemObjectDestructorCallback, &call) ? call.result : client_crashed("clSetMemObjectDestructorCallback", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clSetMemObjectDestructorCallback, &call, "clSetMemObjectDestructorCallback", CL_OUT_OF_RESOURCES);
 }
 
 static cl_event CL_API_CALL client_clCreateUserEvent(cl_context context, cl_int * errcode_ret)
@@ -634,7 +627,7 @@ static cl_event CL_API_CALL client_clCreateUserEvent(cl_context context, cl_int 
 static cl_int CL_API_CALL client_clSetUserEventStatus(cl_event event, cl_int execution_status)
 {
     struct call_clSetUserEventStatus call = {.event = event, .execution_status = execution_status};
-    return client_call(BRIDGE_clSetUserEventStatus, &call) ? call.result : client_crashed("clSetUserEventStatus", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clSetUserEventStatus, &call, "clSetUserEventStatus", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueReadBufferRect(cl_command_queue command_queue, cl_mem buffer,
@@ -647,7 +640,7 @@ static cl_int CL_API_CALL client_clEnqueueReadBufferRect(cl_command_queue comman
         .buffer_row_pitch = buffer_row_pitch, .buffer_slice_pitch = buffer_slice_pitch,
         .host_row_pitch = host_row_pitch, .host_slice_pitch = host_slice_pitch, .ptr = ptr,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueReadBufferRect, &call) ? call.result : client_crashed("clEnqueueReadBufferRect", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueReadBufferRect, &call, "clEnqueueReadBufferRect", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueWriteBufferRect(cl_command_queue command_queue, cl_mem buffer,
@@ -660,7 +653,7 @@ static cl_int CL_API_CALL client_clEnqueueWriteBufferRect(cl_command_queue comma
         .buffer_row_pitch = buffer_row_pitch, .buffer_slice_pitch = buffer_slice_pitch,
         .host_row_pitch = host_row_pitch, .host_slice_pitch = host_slice_pitch, .ptr = ptr,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueWriteBufferRect, &call) ? call.result : client_crashed("clEnqueueWriteBufferRect", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueWriteBufferRect, &call, "clEnqueueWriteBufferRect", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueCopyBufferRect(cl_command_queue command_queue, cl_mem src_buffer,
@@ -673,7 +666,7 @@ static cl_int CL_API_CALL client_clEnqueueCopyBufferRect(cl_command_queue comman
         .src_row_pitch = src_row_pitch, .src_slice_pitch = src_slice_pitch, .dst_row_pitch = dst_row_pitch,
         .dst_slice_pitch = dst_slice_pitch, .num_events_in_wait_list = num_events_in_wait_list,
         .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueCopyBufferRect, &call) ? call.result : client_crashed("clEnqueueCopyBufferRect", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueCopyBufferRect, &call, "clEnqueueCopyBufferRect", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clCreateSubDevicesEXT(cl_device_id in_device,
@@ -682,19 +675,19 @@ static cl_int CL_API_CALL client_clCreateSubDevicesEXT(cl_device_id in_device,
 {
     struct call_clCreateSubDevicesEXT call = {.in_device = in_device, .partition_properties = partition_properties,
         .num_entries = num_entries, .out_devices = out_devices, .num_devices = num_devices};
-    return client_call(BRIDGE_clCreateSubDevicesEXT, &call) ? call.result : client_crashed("clCreateSubDevicesEXT", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clCreateSubDevicesEXT, &call, "clCreateSubDevicesEXT", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clRetainDeviceEXT(cl_device_id device)
 {
     struct call_clRetainDeviceEXT call = {.device = device};
-    return client_call(BRIDGE_clRetainDeviceEXT, &call) ? call.result : client_crashed("clRetainDeviceEXT", CL_INVALID_DEVICE);
+    return client_code(BRIDGE_clRetainDeviceEXT, &call, "clRetainDeviceEXT", CL_INVALID_DEVICE);
 }
 
 static cl_int CL_API_CALL client_clReleaseDeviceEXT(cl_device_id device)
 {
     struct call_clReleaseDeviceEXT call = {.device = device};
-    return client_call(BRIDGE_clReleaseDeviceEXT, &call) ? call.result : client_crashed("clReleaseDeviceEXT", CL_INVALID_DEVICE);
+    return client_code(BRIDGE_clReleaseDeviceEXT, &call, "clReleaseDeviceEXT", CL_INVALID_DEVICE);
 }
 
 static cl_int CL_API_CALL client_clCreateSubDevices(cl_device_id in_device,
@@ -703,19 +696,19 @@ static cl_int CL_API_CALL client_clCreateSubDevices(cl_device_id in_device,
 {
     struct call_clCreateSubDevices call = {.in_device = in_device, .partition_properties = partition_properties,
         .num_entries = num_entries, .out_devices = out_devices, .num_devices = num_devices};
-    return client_call(BRIDGE_clCreateSubDevices, &call) ? call.result : client_crashed("clCreateSubDevices", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clCreateSubDevices, &call, "clCreateSubDevices", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clRetainDevice(cl_device_id device)
 {
     struct call_clRetainDevice call = {.device = device};
-    return client_call(BRIDGE_clRetainDevice, &call) ? call.result : client_crashed("clRetainDevice", CL_INVALID_DEVICE);
+    return client_code(BRIDGE_clRetainDevice, &call, "clRetainDevice", CL_INVALID_DEVICE);
 }
 
 static cl_int CL_API_CALL client_clReleaseDevice(cl_device_id device)
 {
     struct call_clReleaseDevice call = {.device = device};
-    return client_call(BRIDGE_clReleaseDevice, &call) ? call.result : client_crashed("clReleaseDevice", CL_INVALID_DEVICE);
+    return client_code(BRIDGE_clReleaseDevice, &call, "clReleaseDevice", CL_INVALID_DEVICE);
 }
 
 static cl_mem CL_API_CALL client_clCreateImage(cl_context context, cl_mem_flags flags,
@@ -752,7 +745,7 @@ static cl_int CL_API_CALL client_clCompileProgram(cl_program program, cl_uint nu
     struct call_clCompileProgram call = {.program = program, .num_devices = num_devices, .device_list = device_list,
         .options = options, .num_input_headers = num_input_headers, .input_headers = input_headers,
         .header_include_names = header_include_names, .pfn_notify = (uintptr_t)pfn_notify, .user_data = user_data};
-    return client_call(BRIDGE_clCompileProgram, &call) ? call.result : client_crashed("clCompileProgram", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clCompileProgram, &call, "clCompileProgram", CL_OUT_OF_RESOURCES);
 }
 
 static cl_program CL_API_CALL client_clLinkProgram(cl_context context, cl_uint num_devices,
@@ -776,7 +769,7 @@ static cl_program CL_API_CALL client_clLinkProgram(cl_context context, cl_uint n
 static cl_int CL_API_CALL client_clUnloadPlatformCompiler(cl_platform_id platform)
 {
     struct call_clUnloadPlatformCompiler call = {.platform = platform};
-    return client_call(BRIDGE_clUnloadPlatformCompiler, &call) ? call.result : client_crashed("clUnloadPlatformCompiler", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clUnloadPlatformCompiler, &call, "clUnloadPlatformCompiler", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clGetKernelArgInfo(cl_kernel kernel, cl_uint arg_indx, cl_kernel_arg_info param_name,
@@ -784,7 +777,7 @@ static cl_int CL_API_CALL client_clGetKernelArgInfo(cl_kernel kernel, cl_uint ar
 {
     struct call_clGetKernelArgInfo call = {.kernel = kernel, .arg_indx = arg_indx, .param_name = param_name,
         .param_value_size = param_value_size, .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetKernelArgInfo, &call) ? call.result : client_crashed("clGetKernelArgInfo", CL_INVALID_KERNEL);
+    return client_code(BRIDGE_clGetKernelArgInfo, &call, "clGetKernelArgInfo", CL_INVALID_KERNEL);
 }
 
 static cl_int CL_API_CALL client_clEnqueueFillBuffer(cl_command_queue command_queue, cl_mem buffer, const void *pattern,
@@ -794,7 +787,7 @@ static cl_int CL_API_CALL client_clEnqueueFillBuffer(cl_command_queue command_qu
     struct call_clEnqueueFillBuffer call = {.command_queue = command_queue, .buffer = buffer, .pattern = pattern,
         .pattern_size = pattern_size, .offset = offset, .cb = cb, .num_events_in_wait_list = num_events_in_wait_list,
         .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueFillBuffer, &call) ? call.result : client_crashed("clEnqueueFillBuffer", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueFillBuffer, &call, "clEnqueueFillBuffer", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueFillImage(cl_command_queue command_queue, cl_mem image,
@@ -804,7 +797,7 @@ static cl_int CL_API_CALL client_clEnqueueFillImage(cl_command_queue command_que
     struct call_clEnqueueFillImage call = {.command_queue = command_queue, .image = image, .fill_color = fill_color,
         .origin = origin, .region = region, .num_events_in_wait_list = num_events_in_wait_list,
         .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueFillImage, &call) ? call.result : client_crashed("clEnqueueFillImage", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueFillImage, &call, "clEnqueueFillImage", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueMigrateMemObjects(cl_command_queue command_queue, cl_uint num_mem_objects,
@@ -814,7 +807,7 @@ static cl_int CL_API_CALL client_clEnqueueMigrateMemObjects(cl_command_queue com
     struct call_clEnqueueMigrateMemObjects call = {.command_queue = command_queue, .num_mem_objects = num_mem_objects,
         .mem_objects = mem_objects, .flags = flags, .num_events_in_wait_list = num_events_in_wait_list,
         .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueMigrateMemObjects, &call) ? call.result : client_crashed("clEnqueueMigrateMemObjects", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueMigrateMemObjects, &call, "clEnqueueMigrateMemObjects", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueMarkerWithWaitList(cl_command_queue command_queue,
@@ -822,7 +815,7 @@ static cl_int CL_API_CALL client_clEnqueueMarkerWithWaitList(cl_command_queue co
 {
     struct call_clEnqueueMarkerWithWaitList call = {.command_queue = command_queue,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueMarkerWithWaitList, &call) ? call.result : client_crashed("clEnqueueMarkerWithWaitList", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueMarkerWithWaitList, &call, "clEnqueueMarkerWithWaitList", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueBarrierWithWaitList(cl_command_queue command_queue,
@@ -830,7 +823,7 @@ static cl_int CL_API_CALL client_clEnqueueBarrierWithWaitList(cl_command_queue c
 {
     struct call_clEnqueueBarrierWithWaitList call = {.command_queue = command_queue,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueBarrierWithWaitList, &call) ? call.result : client_crashed("clEnqueueBarrierWithWaitList", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueBarrierWithWaitList, &call, "clEnqueueBarrierWithWaitList", CL_OUT_OF_RESOURCES);
 }
 
 static cl_command_queue CL_API_CALL client_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
@@ -862,7 +855,7 @@ static cl_int CL_API_CALL client_clGetPipeInfo(cl_mem pipe, cl_pipe_info param_n
 {
     struct call_clGetPipeInfo call = {.pipe = pipe, .param_name = param_name, .param_value_size = param_value_size,
         .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetPipeInfo, &call) ? call.result : client_crashed("clGetPipeInfo", CL_INVALID_MEM_OBJECT);
+    return client_code(BRIDGE_clGetPipeInfo, &call, "clGetPipeInfo", CL_INVALID_MEM_OBJECT);
 }
 
 static void *CL_API_CALL client_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_t size,
@@ -893,7 +886,7 @@ static cl_int CL_API_CALL client_clEnqueueSVMFree(cl_command_queue command_queue
     struct call_clEnqueueSVMFree call = {.command_queue = command_queue, .num_svm_pointers = num_svm_pointers,
         .svm_pointers = svm_pointers, .pfn_free_func = (uintptr_t)pfn_free_func, .user_data = user_data,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueSVMFree, &call) ? call.result : client_crashed("clEnqueueSVMFree", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueSVMFree, &call, "clEnqueueSVMFree", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueSVMMemcpy(cl_command_queue command_queue, cl_bool blocking_copy,
@@ -903,7 +896,7 @@ static cl_int CL_API_CALL client_clEnqueueSVMMemcpy(cl_command_queue command_que
     struct call_clEnqueueSVMMemcpy call = {.command_queue = command_queue, .blocking_copy = blocking_copy,
         .dst_ptr = dst_ptr, .src_ptr = src_ptr, .size = size, .num_events_in_wait_list = num_events_in_wait_list,
         .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueSVMMemcpy, &call) ? call.result : client_crashed("clEnqueueSVMMemcpy", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueSVMMemcpy, &call, "clEnqueueSVMMemcpy", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueSVMMemFill(cl_command_queue command_queue, void * svm_ptr,
@@ -913,7 +906,7 @@ static cl_int CL_API_CALL client_clEnqueueSVMMemFill(cl_command_queue command_qu
     struct call_clEnqueueSVMMemFill call = {.command_queue = command_queue, .svm_ptr = svm_ptr, .pattern = pattern,
         .pattern_size = pattern_size, .size = size, .num_events_in_wait_list = num_events_in_wait_list,
         .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueSVMMemFill, &call) ? call.result : client_crashed("clEnqueueSVMMemFill", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueSVMMemFill, &call, "clEnqueueSVMMemFill", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueSVMMap(cl_command_queue command_queue, cl_bool blocking_map,
@@ -923,7 +916,7 @@ static cl_int CL_API_CALL client_clEnqueueSVMMap(cl_command_queue command_queue,
     struct call_clEnqueueSVMMap call = {.command_queue = command_queue, .blocking_map = blocking_map,
         .map_flags = map_flags, .svm_ptr = svm_ptr, .size = size, .num_events_in_wait_list = num_events_in_wait_list,
         .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueSVMMap, &call) ? call.result : client_crashed("clEnqueueSVMMap", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueSVMMap, &call, "clEnqueueSVMMap", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clEnqueueSVMUnmap(cl_command_queue command_queue, void * svm_ptr,
@@ -931,7 +924,7 @@ static cl_int CL_API_CALL client_clEnqueueSVMUnmap(cl_command_queue command_queu
 {
     struct call_clEnqueueSVMUnmap call = {.command_queue = command_queue, .svm_ptr = svm_ptr,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueSVMUnmap, &call) ? call.result : client_crashed("clEnqueueSVMUnmap", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueSVMUnmap, &call, "clEnqueueSVMUnmap", CL_OUT_OF_RESOURCES);
 }
 
 static cl_sampler CL_API_CALL client_clCreateSamplerWithProperties(cl_context context,
@@ -949,7 +942,7 @@ static cl_sampler CL_API_CALL client_clCreateSamplerWithProperties(cl_context co
 static cl_int CL_API_CALL client_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint arg_index, const void * arg_value)
 {
     struct call_clSetKernelArgSVMPointer call = {.kernel = kernel, .arg_index = arg_index, .arg_value = arg_value};
-    return client_call(BRIDGE_clSetKernelArgSVMPointer, &call) ? call.result : client_crashed("clSetKernelArgSVMPointer", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clSetKernelArgSVMPointer, &call, "clSetKernelArgSVMPointer", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clSetKernelExecInfo(cl_kernel kernel, cl_kernel_exec_info param_name,
@@ -957,7 +950,7 @@ static cl_int CL_API_CALL client_clSetKernelExecInfo(cl_kernel kernel, cl_kernel
 {
     struct call_clSetKernelExecInfo call = {.kernel = kernel, .param_name = param_name,
         .param_value_size = param_value_size, .param_value = param_value};
-    return client_call(BRIDGE_clSetKernelExecInfo, &call) ? call.result : client_crashed("clSetKernelExecInfo", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clSetKernelExecInfo, &call, "clSetKernelExecInfo", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clGetKernelSubGroupInfoKHR(cl_kernel in_kernel, cl_device_id in_device,
@@ -967,7 +960,7 @@ static cl_int CL_API_CALL client_clGetKernelSubGroupInfoKHR(cl_kernel in_kernel,
     struct call_clGetKernelSubGroupInfoKHR call = {.in_kernel = in_kernel, .in_device = in_device,
         .param_name = param_name, .input_value_size = input_value_size, .input_value = input_value,
         .param_value_size = param_value_size, .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetKernelSubGroupInfoKHR, &call) ? call.result : client_crashed("clGetKernelSubGroupInfoKHR", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clGetKernelSubGroupInfoKHR, &call, "clGetKernelSubGroupInfoKHR", CL_OUT_OF_RESOURCES);
 }
 
 static cl_kernel CL_API_CALL client_clCloneKernel(cl_kernel source_kernel, cl_int *errcode_ret)
@@ -999,7 +992,7 @@ static cl_int CL_API_CALL client_clEnqueueSVMMigrateMem(cl_command_queue command
     struct call_clEnqueueSVMMigrateMem call = {.command_queue = command_queue, .num_svm_pointers = num_svm_pointers,
         .svm_pointers = svm_pointers, .sizes = sizes, .flags = flags,
         .num_events_in_wait_list = num_events_in_wait_list, .event_wait_list = event_wait_list, .event = event};
-    return client_call(BRIDGE_clEnqueueSVMMigrateMem, &call) ? call.result : client_crashed("clEnqueueSVMMigrateMem", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clEnqueueSVMMigrateMem, &call, "clEnqueueSVMMigrateMem", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clGetDeviceAndHostTimer(cl_device_id device, cl_ulong *device_timestamp,
@@ -1007,13 +1000,13 @@ static cl_int CL_API_CALL client_clGetDeviceAndHostTimer(cl_device_id device, cl
 {
     struct call_clGetDeviceAndHostTimer call = {.device = device, .device_timestamp = device_timestamp,
         .host_timestamp = host_timestamp};
-    return client_call(BRIDGE_clGetDeviceAndHostTimer, &call) ? call.result : client_crashed("clGetDeviceAndHostTimer", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clGetDeviceAndHostTimer, &call, "clGetDeviceAndHostTimer", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clGetHostTimer(cl_device_id device, cl_ulong *host_timestamp)
 {
     struct call_clGetHostTimer call = {.device = device, .host_timestamp = host_timestamp};
-    return client_call(BRIDGE_clGetHostTimer, &call) ? call.result : client_crashed("clGetHostTimer", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clGetHostTimer, &call, "clGetHostTimer", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clGetKernelSubGroupInfo(cl_kernel kernel, cl_device_id device,
@@ -1023,7 +1016,7 @@ static cl_int CL_API_CALL client_clGetKernelSubGroupInfo(cl_kernel kernel, cl_de
     struct call_clGetKernelSubGroupInfo call = {.kernel = kernel, .device = device, .param_name = param_name,
         .input_value_size = input_value_size, .input_value = input_value, .param_value_size = param_value_size,
         .param_value = param_value, .param_value_size_ret = param_value_size_ret};
-    return client_call(BRIDGE_clGetKernelSubGroupInfo, &call) ? call.result : client_crashed("clGetKernelSubGroupInfo", CL_INVALID_KERNEL);
+    return client_code(BRIDGE_clGetKernelSubGroupInfo, &call, "clGetKernelSubGroupInfo", CL_INVALID_KERNEL);
 }
 
 static cl_int CL_API_CALL client_clSetDefaultDeviceCommandQueue(cl_context context, cl_device_id device,
@@ -1031,7 +1024,7 @@ static cl_int CL_API_CALL client_clSetDefaultDeviceCommandQueue(cl_context conte
 {
     struct call_clSetDefaultDeviceCommandQueue call = {.context = context, .device = device,
         .command_queue = command_queue};
-    return client_call(BRIDGE_clSetDefaultDeviceCommandQueue, &call) ? call.result : client_crashed("clSetDefaultDeviceCommandQueue", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clSetDefaultDeviceCommandQueue, &call, "clSetDefaultDeviceCommandQueue", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clSetProgramReleaseCallback(cl_program program,
@@ -1041,7 +1034,7 @@ static cl_int CL_API_CALL client_clSetProgramReleaseCallback(cl_program program,
         return CL_OUT_OF_HOST_MEMORY;
     struct call_clSetProgramReleaseCallback call = {.program = program, .pfn_notify = (uintptr_t)pfn_notify,
         .user_data = user_data};
-    return client_call(BRIDGE_clSetProgramReleaseCallback, &call) ? call.result : client_crashed("clSetProgramReleaseCallback", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clSetProgramReleaseCallback, &call, "clSetProgramReleaseCallback", CL_OUT_OF_RESOURCES);
 }
 
 static cl_int CL_API_CALL client_clSetProgramSpecializationConstant(cl_program program, cl_uint spec_id,
@@ -1049,7 +1042,7 @@ static cl_int CL_API_CALL client_clSetProgramSpecializationConstant(cl_program p
 {
     struct call_clSetProgramSpecializationConstant call = {.program = program, .spec_id = spec_id,
         .spec_size = spec_size, .spec_value = spec_value};
-    return client_call(BRIDGE_clSetProgramSpecializationConstant, &call) ? call.result : client_crashed("clSetProgramSpecializationConstant", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clSetProgramSpecializationConstant, &call, "clSetProgramSpecializationConstant", CL_OUT_OF_RESOURCES);
 }
 
 static cl_mem CL_API_CALL client_clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties,
@@ -1084,7 +1077,7 @@ static cl_int CL_API_CALL client_clSetContextDestructorCallback(cl_context conte
         return CL_OUT_OF_HOST_MEMORY;
     struct call_clSetContextDestructorCallback call = {.context = context, .pfn_notify = (uintptr_t)pfn_notify,
         .user_data = user_data};
-    return client_call(BRIDGE_clSetContextDestructorCallback, &call) ? call.result : client_crashed("clSetContextDestructorCallback", CL_OUT_OF_RESOURCES);
+    return client_code(BRIDGE_clSetContextDestructorCallback, &call, "clSetContextDestructorCallback", CL_OUT_OF_RESOURCES);
 }
 
 void client_install_generated(cl_icd_dispatch *table)
@@ -1150,7 +1143,6 @@ void client_install_generated(cl_icd_dispatch *table)
     table->clEnqueueUnmapMemObject = client_clEnqueueUnmapMemObject;
     table->clEnqueueNDRangeKernel = client_clEnqueueNDRangeKernel;
     table->clEnqueueTask = client_clEnqueueTask;
-    table->clEnqueueNativeKernel = client_clEnqueueNativeKernel;
     table->clEnqueueMarker = client_clEnqueueMarker;
     table->clEnqueueWaitForEvents = client_clEnqueueWaitForEvents;
     table->clEnqueueBarrier = client_clEnqueueBarrier;

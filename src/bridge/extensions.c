@@ -19,34 +19,17 @@
 #ifdef _WIN64
 enum { STUBS = 256 };
 
-/* The host functions behind the stubs, at the same index; an entry is written once. */
+/* The addresses of the host's functions behind the stubs, at the same index; an entry is written once. */
 static os_mutex lock = OS_MUTEX_INIT;
-static struct {
-    uint64_t address; /* the host's */
-    bool gives_code;
-} stubbed[STUBS];
-
-/* Only the name shows what a function must return if the host crashes: an error code, or otherwise NULL. */
-static bool gives_code(const char *name)
-{
-    static const char *const verbs[] = {"clCancel", "clCommand",   "clEnqueue", "clFinalize", "clGet",
-                                        "clMem",    "clRelease",   "clRetain",  "clSVMFree",  "clSet",
-                                        "clSubmit", "clTerminate", "clUpdate"};
-    if (strstr(name, "Map") || strstr(name, "FromImage")) /* these return pointers, or AMD's planes */
-        return false;
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
-        if (strncmp(name, verbs[i], strlen(verbs[i])) == 0)
-            return true;
-    return false;
-}
+static uint64_t stubbed[STUBS];
 
 static uint64_t call_host(unsigned i, const uint64_t *arguments)
 {
-    struct bridge_call call = {.function = stubbed[i].address};
+    struct bridge_call call = {.function = stubbed[i]};
     memcpy(call.arguments, arguments, sizeof(call.arguments));
     if (client_call(BRIDGE_CALL, &call))
         return call.result;
-    return stubbed[i].gives_code ? (uint64_t)client_crashed("a function of an extension", CL_OUT_OF_RESOURCES) : 0;
+    return (uint64_t)client_crashed("a function of an extension", CL_OUT_OF_RESOURCES); /* most return codes */
 }
 
 #define STUB(n)                                                                                                  \
@@ -74,12 +57,10 @@ static next_function stub(uint64_t address, const char *name)
 {
     unsigned i = 0;
     os_lock(&lock);
-    while (i < STUBS && stubbed[i].address && stubbed[i].address != address)
+    while (i < STUBS && stubbed[i] && stubbed[i] != address)
         i++;
-    if (i < STUBS && !stubbed[i].address) {
-        stubbed[i].gives_code = gives_code(name);
-        stubbed[i].address = address;
-    }
+    if (i < STUBS)
+        stubbed[i] = address;
     os_unlock(&lock);
     if (i == STUBS)
         log_write(LOG_ERROR, "%s: more than %d functions of extensions are in use; this one is not available", name,
@@ -231,6 +212,8 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info pa
                     param_value_size_ret);
     const cl_int status =
         beneath.clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
+    if (status == CL_SUCCESS && param_value && param_name == CL_DEVICE_EXECUTION_CAPABILITIES)
+        *(cl_device_exec_capabilities *)param_value &= ~(cl_device_exec_capabilities)CL_EXEC_NATIVE_KERNEL;
     /* In the new WoW64 memory would have to have one address for the host and the program. */
     if (status == CL_SUCCESS && param_value && param_name == CL_DEVICE_SVM_CAPABILITIES && sizeof(void *) == 4 &&
         handles_are_checked)

@@ -32,7 +32,7 @@ bool host_is_wine(void)
 /* ---- a thread's first call ---- */
 
 atomic_bool host_prepared;
-_Thread_local bool host_entered;
+static _Thread_local bool entered;
 
 /* The first call of the thread to each driver. */
 static void greet_drivers(void)
@@ -46,31 +46,21 @@ static void greet_drivers(void)
             next.clGetPlatformInfo(platforms[i], CL_PLATFORM_NAME, sizeof(name), name, NULL);
 }
 
-void host_enter_first(void)
+void *host_enter_first(void *arguments)
 {
-    host_entered = true;
-    if (next.clGetPlatformIDs && getpid() == (pid_t)syscall(SYS_gettid)) {
+    if (!entered && next.clGetPlatformIDs && getpid() == (pid_t)syscall(SYS_gettid)) {
         const stack_t stack = signals_before_call();
         stack_corrected(greet_drivers);
         signals_after_call(&stack);
         atomic_store(&host_prepared, true);
     }
+    entered = true;
+    return arguments;
 }
 
 /* ---- the start ---- */
 
-/* It would call the program while a command runs. Devices say that they have none. */
-static cl_int CL_API_CALL enqueue_native_kernel(cl_command_queue command_queue, void(CL_CALLBACK *user_func)(void *),
-                                                void *args, size_t cb_args, cl_uint num_mem_objects,
-                                                const cl_mem *mem_list, const void **args_mem_loc,
-                                                cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
-                                                cl_event *event)
-{
-    (void)command_queue, (void)user_func, (void)args, (void)cb_args, (void)num_mem_objects, (void)mem_list;
-    (void)args_mem_loc, (void)num_events_in_wait_list, (void)event_wait_list, (void)event;
-    return log_refuse("clEnqueueNativeKernel", CL_INVALID_OPERATION, "no device runs native kernels under Wine");
-}
-
+/* Native kernels would call the program while a command runs. */
 static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info param_name, size_t param_value_size,
                                           void *param_value, size_t *param_value_size_ret)
 {
@@ -124,9 +114,6 @@ static void make_table(void)
 {
     host_table = next;
     tier_install_generated(&host_table);
-    host_table.clWaitForEvents = waits_for_events;
-    host_table.clFinish = waits_finish;
-    host_table.clEnqueueNativeKernel = enqueue_native_kernel;
     host_table.clGetDeviceInfo = get_device_info;
     host_table.clGetProgramInfo = get_program_info;
     host_table.clReleaseCommandQueue = release_command_queue;
@@ -176,10 +163,9 @@ int host_start(void *arguments)
 
 int host_find(void *arguments)
 {
-    struct bridge_find *find = arguments;
+    struct bridge_find *find = host_enter(arguments);
     cl_platform_id platform = (cl_platform_id)(uintptr_t)find->platform;
     const char *name = (const char *)(uintptr_t)find->name;
-    host_enter();
     find->found = (uintptr_t)(platform ? next.clGetExtensionFunctionAddressForPlatform(platform, name)
                                        : next.clGetExtensionFunctionAddress(name));
     return 0;
@@ -192,9 +178,8 @@ int host_find(void *arguments)
 int host_call(void *arguments)
 {
     typedef uint64_t (*any)(FOUR(FOUR(uint64_t)));
-    struct bridge_call *call = arguments;
+    struct bridge_call *call = host_enter(arguments);
     const uint64_t *a = call->arguments;
-    host_enter();
     call->result = ((any)(uintptr_t)call->function)(FOUR_OF(a, 0), FOUR_OF(a, 4), FOUR_OF(a, 8), FOUR_OF(a, 12));
     return 0;
 }

@@ -7,7 +7,6 @@
 #include "bridge/calls_generated.h"
 #include "bridge/notice.h"
 #include "bridge/signals.h"
-#include "bridge/waits.h"
 #include "next/next.h"
 
 #include <stdatomic.h>
@@ -20,15 +19,14 @@ extern cl_icd_dispatch host_table;
 /* Whether this process runs under Wine. */
 bool host_is_wine(void);
 
-/* At the beginning of each call: prepares the main thread in its first one. `host_prepared`: that has been done. */
+/* At the beginning of each call: prepares the main thread in its first one, and returns `arguments`. `host_prepared`: that
+ * has been done. */
 extern atomic_bool host_prepared;
-extern _Thread_local bool host_entered;
-void host_enter_first(void);
+void *host_enter_first(void *arguments);
 
-static inline void host_enter(void)
+static inline void *host_enter(void *arguments)
 {
-    if (!atomic_load_explicit(&host_prepared, memory_order_relaxed) && !host_entered)
-        host_enter_first();
+    return atomic_load_explicit(&host_prepared, memory_order_relaxed) ? arguments : host_enter_first(arguments);
 }
 
 /* The calls of bridge.h. */

@@ -4,42 +4,33 @@
 
 static int on_clGetPlatformIDs(void *arguments)
 {
-    struct call_clGetPlatformIDs *p = arguments;
-    host_enter();
-    p->result = host_table.clGetPlatformIDs(p->num_entries, p->platforms, p->num_platforms);
-    return 0;
+    struct call_clGetPlatformIDs *p = host_enter(arguments);
+    return host_table.clGetPlatformIDs(p->num_entries, p->platforms, p->num_platforms);
 }
 
 static int on_clGetPlatformInfo(void *arguments)
 {
-    struct call_clGetPlatformInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetPlatformInfo(p->platform, p->param_name, p->param_value_size, p->param_value,
+    struct call_clGetPlatformInfo *p = host_enter(arguments);
+    return host_table.clGetPlatformInfo(p->platform, p->param_name, p->param_value_size, p->param_value,
         p->param_value_size_ret);
-    return 0;
 }
 
 static int on_clGetDeviceIDs(void *arguments)
 {
-    struct call_clGetDeviceIDs *p = arguments;
-    host_enter();
-    p->result = host_table.clGetDeviceIDs(p->platform, p->device_type, p->num_entries, p->devices, p->num_devices);
-    return 0;
+    struct call_clGetDeviceIDs *p = host_enter(arguments);
+    return host_table.clGetDeviceIDs(p->platform, p->device_type, p->num_entries, p->devices, p->num_devices);
 }
 
 static int on_clGetDeviceInfo(void *arguments)
 {
-    struct call_clGetDeviceInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetDeviceInfo(p->device, p->param_name, p->param_value_size, p->param_value,
+    struct call_clGetDeviceInfo *p = host_enter(arguments);
+    return host_table.clGetDeviceInfo(p->device, p->param_name, p->param_value_size, p->param_value,
         p->param_value_size_ret);
-    return 0;
 }
 
 static int on_clCreateContext(void *arguments)
 {
-    struct call_clCreateContext *p = arguments;
-    host_enter();
+    struct call_clCreateContext *p = host_enter(arguments);
     p->result = 0;
     struct notice *notice = NULL;
     const cl_int status = notice_open(&notice, NOTICE_CONTEXT, p->pfn_notify, (uintptr_t)p->user_data, NULL, NULL);
@@ -54,8 +45,7 @@ static int on_clCreateContext(void *arguments)
 
 static int on_clCreateContextFromType(void *arguments)
 {
-    struct call_clCreateContextFromType *p = arguments;
-    host_enter();
+    struct call_clCreateContextFromType *p = host_enter(arguments);
     p->result = 0;
     struct notice *notice = NULL;
     const cl_int status = notice_open(&notice, NOTICE_CONTEXT, p->pfn_notify, (uintptr_t)p->user_data, NULL, NULL);
@@ -70,82 +60,65 @@ static int on_clCreateContextFromType(void *arguments)
 
 static int on_clRetainContext(void *arguments)
 {
-    struct call_clRetainContext *p = arguments;
-    host_enter();
-    p->result = host_table.clRetainContext(p->context);
-    return 0;
+    struct call_clRetainContext *p = host_enter(arguments);
+    return host_table.clRetainContext(p->context);
 }
 
 static int on_clReleaseContext(void *arguments)
 {
-    struct call_clReleaseContext *p = arguments;
-    host_enter();
-    p->result = host_table.clReleaseContext(p->context);
-    return 0;
+    struct call_clReleaseContext *p = host_enter(arguments);
+    return host_table.clReleaseContext(p->context);
 }
 
 static int on_clGetContextInfo(void *arguments)
 {
-    struct call_clGetContextInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetContextInfo(p->context, p->param_name, p->param_value_size, p->param_value,
+    struct call_clGetContextInfo *p = host_enter(arguments);
+    return host_table.clGetContextInfo(p->context, p->param_name, p->param_value_size, p->param_value,
         p->param_value_size_ret);
-    return 0;
 }
 
 static int on_clCreateCommandQueue(void *arguments)
 {
-    struct call_clCreateCommandQueue *p = arguments;
-    host_enter();
+    struct call_clCreateCommandQueue *p = host_enter(arguments);
     p->result = host_table.clCreateCommandQueue(p->context, p->device, p->properties, p->errcode_ret);
     return 0;
 }
 
 static int on_clRetainCommandQueue(void *arguments)
 {
-    struct call_clRetainCommandQueue *p = arguments;
-    host_enter();
-    p->result = host_table.clRetainCommandQueue(p->command_queue);
-    return 0;
+    struct call_clRetainCommandQueue *p = host_enter(arguments);
+    return host_table.clRetainCommandQueue(p->command_queue);
 }
 
 static int on_clReleaseCommandQueue(void *arguments)
 {
-    struct call_clReleaseCommandQueue *p = arguments;
-    host_enter();
-    p->result = host_table.clReleaseCommandQueue(p->command_queue);
-    return 0;
+    struct call_clReleaseCommandQueue *p = host_enter(arguments);
+    return host_table.clReleaseCommandQueue(p->command_queue);
 }
 
 static int on_clGetCommandQueueInfo(void *arguments)
 {
-    struct call_clGetCommandQueueInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetCommandQueueInfo(p->command_queue, p->param_name, p->param_value_size, p->param_value,
+    struct call_clGetCommandQueueInfo *p = host_enter(arguments);
+    return host_table.clGetCommandQueueInfo(p->command_queue, p->param_name, p->param_value_size, p->param_value,
         p->param_value_size_ret);
-    return 0;
 }
 
 static int on_clSetCommandQueueProperty(void *arguments)
 {
-    struct call_clSetCommandQueueProperty *p = arguments;
-    host_enter();
-    p->result = host_table.clSetCommandQueueProperty(p->command_queue, p->properties, p->enable, p->old_properties);
-    return 0;
+    struct call_clSetCommandQueueProperty *p = host_enter(arguments);
+    return host_table.clSetCommandQueueProperty(p->command_queue, p->properties, p->enable, p->old_properties);
 }
 
 static int on_clCreateBuffer(void *arguments)
 {
-    struct call_clCreateBuffer *p = arguments;
-    host_enter();
+    struct call_clCreateBuffer *p = host_enter(arguments);
     p->result = host_table.clCreateBuffer(p->context, p->flags, p->size, p->host_ptr, p->errcode_ret);
     return 0;
 }
 
 static int on_clCreateImage2D(void *arguments)
 {
-    struct call_clCreateImage2D *p = arguments;
-    host_enter();
+    struct call_clCreateImage2D *p = host_enter(arguments);
     p->result = host_table.clCreateImage2D(p->context, p->flags, p->image_format, p->image_width, p->image_height,
         p->image_row_pitch, p->host_ptr, p->errcode_ret);
     return 0;
@@ -153,8 +126,7 @@ static int on_clCreateImage2D(void *arguments)
 
 static int on_clCreateImage3D(void *arguments)
 {
-    struct call_clCreateImage3D *p = arguments;
-    host_enter();
+    struct call_clCreateImage3D *p = host_enter(arguments);
     p->result = host_table.clCreateImage3D(p->context, p->flags, p->image_format, p->image_width, p->image_height,
         p->image_depth, p->image_row_pitch, p->image_slice_pitch, p->host_ptr, p->errcode_ret);
     return 0;
@@ -162,51 +134,40 @@ static int on_clCreateImage3D(void *arguments)
 
 static int on_clRetainMemObject(void *arguments)
 {
-    struct call_clRetainMemObject *p = arguments;
-    host_enter();
-    p->result = host_table.clRetainMemObject(p->memobj);
-    return 0;
+    struct call_clRetainMemObject *p = host_enter(arguments);
+    return host_table.clRetainMemObject(p->memobj);
 }
 
 static int on_clReleaseMemObject(void *arguments)
 {
-    struct call_clReleaseMemObject *p = arguments;
-    host_enter();
-    p->result = host_table.clReleaseMemObject(p->memobj);
-    return 0;
+    struct call_clReleaseMemObject *p = host_enter(arguments);
+    return host_table.clReleaseMemObject(p->memobj);
 }
 
 static int on_clGetSupportedImageFormats(void *arguments)
 {
-    struct call_clGetSupportedImageFormats *p = arguments;
-    host_enter();
-    p->result = host_table.clGetSupportedImageFormats(p->context, p->flags, p->image_type, p->num_entries,
-        p->image_formats, p->num_image_formats);
-    return 0;
+    struct call_clGetSupportedImageFormats *p = host_enter(arguments);
+    return host_table.clGetSupportedImageFormats(p->context, p->flags, p->image_type, p->num_entries, p->image_formats,
+        p->num_image_formats);
 }
 
 static int on_clGetMemObjectInfo(void *arguments)
 {
-    struct call_clGetMemObjectInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetMemObjectInfo(p->memobj, p->param_name, p->param_value_size, p->param_value,
+    struct call_clGetMemObjectInfo *p = host_enter(arguments);
+    return host_table.clGetMemObjectInfo(p->memobj, p->param_name, p->param_value_size, p->param_value,
         p->param_value_size_ret);
-    return 0;
 }
 
 static int on_clGetImageInfo(void *arguments)
 {
-    struct call_clGetImageInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetImageInfo(p->image, p->param_name, p->param_value_size, p->param_value,
+    struct call_clGetImageInfo *p = host_enter(arguments);
+    return host_table.clGetImageInfo(p->image, p->param_name, p->param_value_size, p->param_value,
         p->param_value_size_ret);
-    return 0;
 }
 
 static int on_clCreateSampler(void *arguments)
 {
-    struct call_clCreateSampler *p = arguments;
-    host_enter();
+    struct call_clCreateSampler *p = host_enter(arguments);
     p->result = host_table.clCreateSampler(p->context, p->normalized_coords, p->addressing_mode, p->filter_mode,
         p->errcode_ret);
     return 0;
@@ -214,41 +175,33 @@ static int on_clCreateSampler(void *arguments)
 
 static int on_clRetainSampler(void *arguments)
 {
-    struct call_clRetainSampler *p = arguments;
-    host_enter();
-    p->result = host_table.clRetainSampler(p->sampler);
-    return 0;
+    struct call_clRetainSampler *p = host_enter(arguments);
+    return host_table.clRetainSampler(p->sampler);
 }
 
 static int on_clReleaseSampler(void *arguments)
 {
-    struct call_clReleaseSampler *p = arguments;
-    host_enter();
-    p->result = host_table.clReleaseSampler(p->sampler);
-    return 0;
+    struct call_clReleaseSampler *p = host_enter(arguments);
+    return host_table.clReleaseSampler(p->sampler);
 }
 
 static int on_clGetSamplerInfo(void *arguments)
 {
-    struct call_clGetSamplerInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetSamplerInfo(p->sampler, p->param_name, p->param_value_size, p->param_value,
+    struct call_clGetSamplerInfo *p = host_enter(arguments);
+    return host_table.clGetSamplerInfo(p->sampler, p->param_name, p->param_value_size, p->param_value,
         p->param_value_size_ret);
-    return 0;
 }
 
 static int on_clCreateProgramWithSource(void *arguments)
 {
-    struct call_clCreateProgramWithSource *p = arguments;
-    host_enter();
+    struct call_clCreateProgramWithSource *p = host_enter(arguments);
     p->result = host_table.clCreateProgramWithSource(p->context, p->count, p->strings, p->lengths, p->errcode_ret);
     return 0;
 }
 
 static int on_clCreateProgramWithBinary(void *arguments)
 {
-    struct call_clCreateProgramWithBinary *p = arguments;
-    host_enter();
+    struct call_clCreateProgramWithBinary *p = host_enter(arguments);
     p->result = host_table.clCreateProgramWithBinary(p->context, p->num_devices, p->device_list, p->lengths,
         p->binaries, p->binary_status, p->errcode_ret);
     return 0;
@@ -256,255 +209,197 @@ static int on_clCreateProgramWithBinary(void *arguments)
 
 static int on_clRetainProgram(void *arguments)
 {
-    struct call_clRetainProgram *p = arguments;
-    host_enter();
-    p->result = host_table.clRetainProgram(p->program);
-    return 0;
+    struct call_clRetainProgram *p = host_enter(arguments);
+    return host_table.clRetainProgram(p->program);
 }
 
 static int on_clReleaseProgram(void *arguments)
 {
-    struct call_clReleaseProgram *p = arguments;
-    host_enter();
-    p->result = host_table.clReleaseProgram(p->program);
-    return 0;
+    struct call_clReleaseProgram *p = host_enter(arguments);
+    return host_table.clReleaseProgram(p->program);
 }
 
 static int on_clBuildProgram(void *arguments)
 {
-    struct call_clBuildProgram *p = arguments;
-    host_enter();
-    p->result = 0;
+    struct call_clBuildProgram *p = host_enter(arguments);
+    cl_int status;
     struct notice *notice = NULL;
-    const cl_int status = notice_open(&notice, NOTICE_PROGRAM, p->pfn_notify, (uintptr_t)p->user_data, p->program,
-        NULL);
+    status = notice_open(&notice, NOTICE_PROGRAM, p->pfn_notify, (uintptr_t)p->user_data, p->program, NULL);
     if (status == CL_SUCCESS)
-        p->result = host_table.clBuildProgram(p->program, p->num_devices, p->device_list, p->options,
+        status = host_table.clBuildProgram(p->program, p->num_devices, p->device_list, p->options,
             notice ? notice_on_program : NULL, notice ? (void *)notice : p->user_data);
-    else
-        p->result = status;
-    notice_close(notice, NULL, p->result == CL_SUCCESS);
-    return 0;
+    notice_close(notice, NULL, status == CL_SUCCESS);
+    return status;
 }
 
 static int on_clUnloadCompiler(void *arguments)
 {
-    struct call_clUnloadCompiler *p = arguments;
-    host_enter();
-    p->result = host_table.clUnloadCompiler();
-    return 0;
+    host_enter(arguments);
+    return host_table.clUnloadCompiler();
 }
 
 static int on_clGetProgramInfo(void *arguments)
 {
-    struct call_clGetProgramInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetProgramInfo(p->program, p->param_name, p->param_value_size, p->param_value,
+    struct call_clGetProgramInfo *p = host_enter(arguments);
+    return host_table.clGetProgramInfo(p->program, p->param_name, p->param_value_size, p->param_value,
         p->param_value_size_ret);
-    return 0;
 }
 
 static int on_clGetProgramBuildInfo(void *arguments)
 {
-    struct call_clGetProgramBuildInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetProgramBuildInfo(p->program, p->device, p->param_name, p->param_value_size,
-        p->param_value, p->param_value_size_ret);
-    return 0;
+    struct call_clGetProgramBuildInfo *p = host_enter(arguments);
+    return host_table.clGetProgramBuildInfo(p->program, p->device, p->param_name, p->param_value_size, p->param_value,
+        p->param_value_size_ret);
 }
 
 static int on_clCreateKernel(void *arguments)
 {
-    struct call_clCreateKernel *p = arguments;
-    host_enter();
+    struct call_clCreateKernel *p = host_enter(arguments);
     p->result = host_table.clCreateKernel(p->program, p->kernel_name, p->errcode_ret);
     return 0;
 }
 
 static int on_clCreateKernelsInProgram(void *arguments)
 {
-    struct call_clCreateKernelsInProgram *p = arguments;
-    host_enter();
-    p->result = host_table.clCreateKernelsInProgram(p->program, p->num_kernels, p->kernels, p->num_kernels_ret);
-    return 0;
+    struct call_clCreateKernelsInProgram *p = host_enter(arguments);
+    return host_table.clCreateKernelsInProgram(p->program, p->num_kernels, p->kernels, p->num_kernels_ret);
 }
 
 static int on_clRetainKernel(void *arguments)
 {
-    struct call_clRetainKernel *p = arguments;
-    host_enter();
-    p->result = host_table.clRetainKernel(p->kernel);
-    return 0;
+    struct call_clRetainKernel *p = host_enter(arguments);
+    return host_table.clRetainKernel(p->kernel);
 }
 
 static int on_clReleaseKernel(void *arguments)
 {
-    struct call_clReleaseKernel *p = arguments;
-    host_enter();
-    p->result = host_table.clReleaseKernel(p->kernel);
-    return 0;
+    struct call_clReleaseKernel *p = host_enter(arguments);
+    return host_table.clReleaseKernel(p->kernel);
 }
 
 static int on_clSetKernelArg(void *arguments)
 {
-    struct call_clSetKernelArg *p = arguments;
-    host_enter();
-    p->result = host_table.clSetKernelArg(p->kernel, p->arg_index, p->arg_size, p->arg_value);
-    return 0;
+    struct call_clSetKernelArg *p = host_enter(arguments);
+    return host_table.clSetKernelArg(p->kernel, p->arg_index, p->arg_size, p->arg_value);
 }
 
 static int on_clGetKernelInfo(void *arguments)
 {
-    struct call_clGetKernelInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetKernelInfo(p->kernel, p->param_name, p->param_value_size, p->param_value,
+    struct call_clGetKernelInfo *p = host_enter(arguments);
+    return host_table.clGetKernelInfo(p->kernel, p->param_name, p->param_value_size, p->param_value,
         p->param_value_size_ret);
-    return 0;
 }
 
 static int on_clGetKernelWorkGroupInfo(void *arguments)
 {
-    struct call_clGetKernelWorkGroupInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetKernelWorkGroupInfo(p->kernel, p->device, p->param_name, p->param_value_size,
-        p->param_value, p->param_value_size_ret);
-    return 0;
+    struct call_clGetKernelWorkGroupInfo *p = host_enter(arguments);
+    return host_table.clGetKernelWorkGroupInfo(p->kernel, p->device, p->param_name, p->param_value_size, p->param_value,
+        p->param_value_size_ret);
 }
 
 static int on_clWaitForEvents(void *arguments)
 {
-    struct call_clWaitForEvents *p = arguments;
-    host_enter();
-    p->result = host_table.clWaitForEvents(p->num_events, p->event_list);
-    return 0;
+    struct call_clWaitForEvents *p = host_enter(arguments);
+    return host_table.clWaitForEvents(p->num_events, p->event_list);
 }
 
 static int on_clGetEventInfo(void *arguments)
 {
-    struct call_clGetEventInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetEventInfo(p->event, p->param_name, p->param_value_size, p->param_value,
+    struct call_clGetEventInfo *p = host_enter(arguments);
+    return host_table.clGetEventInfo(p->event, p->param_name, p->param_value_size, p->param_value,
         p->param_value_size_ret);
-    return 0;
 }
 
 static int on_clRetainEvent(void *arguments)
 {
-    struct call_clRetainEvent *p = arguments;
-    host_enter();
-    p->result = host_table.clRetainEvent(p->event);
-    return 0;
+    struct call_clRetainEvent *p = host_enter(arguments);
+    return host_table.clRetainEvent(p->event);
 }
 
 static int on_clReleaseEvent(void *arguments)
 {
-    struct call_clReleaseEvent *p = arguments;
-    host_enter();
-    p->result = host_table.clReleaseEvent(p->event);
-    return 0;
+    struct call_clReleaseEvent *p = host_enter(arguments);
+    return host_table.clReleaseEvent(p->event);
 }
 
 static int on_clGetEventProfilingInfo(void *arguments)
 {
-    struct call_clGetEventProfilingInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetEventProfilingInfo(p->event, p->param_name, p->param_value_size, p->param_value,
+    struct call_clGetEventProfilingInfo *p = host_enter(arguments);
+    return host_table.clGetEventProfilingInfo(p->event, p->param_name, p->param_value_size, p->param_value,
         p->param_value_size_ret);
-    return 0;
 }
 
 static int on_clFlush(void *arguments)
 {
-    struct call_clFlush *p = arguments;
-    host_enter();
-    p->result = host_table.clFlush(p->command_queue);
-    return 0;
+    struct call_clFlush *p = host_enter(arguments);
+    return host_table.clFlush(p->command_queue);
 }
 
 static int on_clFinish(void *arguments)
 {
-    struct call_clFinish *p = arguments;
-    host_enter();
-    p->result = host_table.clFinish(p->command_queue);
-    return 0;
+    struct call_clFinish *p = host_enter(arguments);
+    return host_table.clFinish(p->command_queue);
 }
 
 static int on_clEnqueueReadBuffer(void *arguments)
 {
-    struct call_clEnqueueReadBuffer *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueReadBuffer(p->command_queue, p->buffer, p->blocking_read, p->offset, p->cb, p->ptr,
+    struct call_clEnqueueReadBuffer *p = host_enter(arguments);
+    return host_table.clEnqueueReadBuffer(p->command_queue, p->buffer, p->blocking_read, p->offset, p->cb, p->ptr,
         p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueWriteBuffer(void *arguments)
 {
-    struct call_clEnqueueWriteBuffer *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueWriteBuffer(p->command_queue, p->buffer, p->blocking_write, p->offset, p->cb,
-        p->ptr, p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
+    struct call_clEnqueueWriteBuffer *p = host_enter(arguments);
+    return host_table.clEnqueueWriteBuffer(p->command_queue, p->buffer, p->blocking_write, p->offset, p->cb, p->ptr,
+        p->num_events_in_wait_list, p->event_wait_list, p->event);
 }
 
 static int on_clEnqueueCopyBuffer(void *arguments)
 {
-    struct call_clEnqueueCopyBuffer *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueCopyBuffer(p->command_queue, p->src_buffer, p->dst_buffer, p->src_offset,
-        p->dst_offset, p->cb, p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
+    struct call_clEnqueueCopyBuffer *p = host_enter(arguments);
+    return host_table.clEnqueueCopyBuffer(p->command_queue, p->src_buffer, p->dst_buffer, p->src_offset, p->dst_offset,
+        p->cb, p->num_events_in_wait_list, p->event_wait_list, p->event);
 }
 
 static int on_clEnqueueReadImage(void *arguments)
 {
-    struct call_clEnqueueReadImage *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueReadImage(p->command_queue, p->image, p->blocking_read, p->origin, p->region,
+    struct call_clEnqueueReadImage *p = host_enter(arguments);
+    return host_table.clEnqueueReadImage(p->command_queue, p->image, p->blocking_read, p->origin, p->region,
         p->row_pitch, p->slice_pitch, p->ptr, p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueWriteImage(void *arguments)
 {
-    struct call_clEnqueueWriteImage *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueWriteImage(p->command_queue, p->image, p->blocking_write, p->origin, p->region,
+    struct call_clEnqueueWriteImage *p = host_enter(arguments);
+    return host_table.clEnqueueWriteImage(p->command_queue, p->image, p->blocking_write, p->origin, p->region,
         p->input_row_pitch, p->input_slice_pitch, p->ptr, p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueCopyImage(void *arguments)
 {
-    struct call_clEnqueueCopyImage *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueCopyImage(p->command_queue, p->src_image, p->dst_image, p->src_origin,
-        p->dst_origin, p->region, p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
+    struct call_clEnqueueCopyImage *p = host_enter(arguments);
+    return host_table.clEnqueueCopyImage(p->command_queue, p->src_image, p->dst_image, p->src_origin, p->dst_origin,
+        p->region, p->num_events_in_wait_list, p->event_wait_list, p->event);
 }
 
 static int on_clEnqueueCopyImageToBuffer(void *arguments)
 {
-    struct call_clEnqueueCopyImageToBuffer *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueCopyImageToBuffer(p->command_queue, p->src_image, p->dst_buffer, p->src_origin,
+    struct call_clEnqueueCopyImageToBuffer *p = host_enter(arguments);
+    return host_table.clEnqueueCopyImageToBuffer(p->command_queue, p->src_image, p->dst_buffer, p->src_origin,
         p->region, p->dst_offset, p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueCopyBufferToImage(void *arguments)
 {
-    struct call_clEnqueueCopyBufferToImage *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueCopyBufferToImage(p->command_queue, p->src_buffer, p->dst_image, p->src_offset,
+    struct call_clEnqueueCopyBufferToImage *p = host_enter(arguments);
+    return host_table.clEnqueueCopyBufferToImage(p->command_queue, p->src_buffer, p->dst_image, p->src_offset,
         p->dst_origin, p->region, p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueMapBuffer(void *arguments)
 {
-    struct call_clEnqueueMapBuffer *p = arguments;
-    host_enter();
+    struct call_clEnqueueMapBuffer *p = host_enter(arguments);
     p->result = host_table.clEnqueueMapBuffer(p->command_queue, p->buffer, p->blocking_map, p->map_flags, p->offset,
         p->cb, p->num_events_in_wait_list, p->event_wait_list, p->event, p->errcode_ret);
     return 0;
@@ -512,8 +407,7 @@ static int on_clEnqueueMapBuffer(void *arguments)
 
 static int on_clEnqueueMapImage(void *arguments)
 {
-    struct call_clEnqueueMapImage *p = arguments;
-    host_enter();
+    struct call_clEnqueueMapImage *p = host_enter(arguments);
     p->result = host_table.clEnqueueMapImage(p->command_queue, p->image, p->blocking_map, p->map_flags, p->origin,
         p->region, p->image_row_pitch, p->image_slice_pitch, p->num_events_in_wait_list, p->event_wait_list, p->event,
         p->errcode_ret);
@@ -522,84 +416,59 @@ static int on_clEnqueueMapImage(void *arguments)
 
 static int on_clEnqueueUnmapMemObject(void *arguments)
 {
-    struct call_clEnqueueUnmapMemObject *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueUnmapMemObject(p->command_queue, p->memobj, p->mapped_ptr,
-        p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
+    struct call_clEnqueueUnmapMemObject *p = host_enter(arguments);
+    return host_table.clEnqueueUnmapMemObject(p->command_queue, p->memobj, p->mapped_ptr, p->num_events_in_wait_list,
+        p->event_wait_list, p->event);
 }
 
 static int on_clEnqueueNDRangeKernel(void *arguments)
 {
-    struct call_clEnqueueNDRangeKernel *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueNDRangeKernel(p->command_queue, p->kernel, p->work_dim, p->global_work_offset,
+    struct call_clEnqueueNDRangeKernel *p = host_enter(arguments);
+    return host_table.clEnqueueNDRangeKernel(p->command_queue, p->kernel, p->work_dim, p->global_work_offset,
         p->global_work_size, p->local_work_size, p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueTask(void *arguments)
 {
-    struct call_clEnqueueTask *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueTask(p->command_queue, p->kernel, p->num_events_in_wait_list, p->event_wait_list,
+    struct call_clEnqueueTask *p = host_enter(arguments);
+    return host_table.clEnqueueTask(p->command_queue, p->kernel, p->num_events_in_wait_list, p->event_wait_list,
         p->event);
-    return 0;
-}
-
-static int on_clEnqueueNativeKernel(void *arguments)
-{
-    struct call_clEnqueueNativeKernel *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueNativeKernel(p->command_queue, NULL, p->args, p->cb_args, p->num_mem_objects,
-        p->mem_list, p->args_mem_loc, p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueMarker(void *arguments)
 {
-    struct call_clEnqueueMarker *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueMarker(p->command_queue, p->event);
-    return 0;
+    struct call_clEnqueueMarker *p = host_enter(arguments);
+    return host_table.clEnqueueMarker(p->command_queue, p->event);
 }
 
 static int on_clEnqueueWaitForEvents(void *arguments)
 {
-    struct call_clEnqueueWaitForEvents *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueWaitForEvents(p->command_queue, p->num_events, p->event_list);
-    return 0;
+    struct call_clEnqueueWaitForEvents *p = host_enter(arguments);
+    return host_table.clEnqueueWaitForEvents(p->command_queue, p->num_events, p->event_list);
 }
 
 static int on_clEnqueueBarrier(void *arguments)
 {
-    struct call_clEnqueueBarrier *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueBarrier(p->command_queue);
-    return 0;
+    struct call_clEnqueueBarrier *p = host_enter(arguments);
+    return host_table.clEnqueueBarrier(p->command_queue);
 }
 
 static int on_clSetEventCallback(void *arguments)
 {
-    struct call_clSetEventCallback *p = arguments;
-    host_enter();
-    p->result = 0;
+    struct call_clSetEventCallback *p = host_enter(arguments);
+    cl_int status;
     struct notice *notice = NULL;
-    const cl_int status = notice_open(&notice, NOTICE_EVENT, p->pfn_notify, (uintptr_t)p->user_data, p->event, NULL);
+    status = notice_open(&notice, NOTICE_EVENT, p->pfn_notify, (uintptr_t)p->user_data, p->event, NULL);
     if (status == CL_SUCCESS)
-        p->result = host_table.clSetEventCallback(p->event, p->command_exec_callback_type,
-            notice ? notice_on_event : NULL, notice ? (void *)notice : p->user_data);
-    else
-        p->result = status;
-    notice_close(notice, NULL, p->result == CL_SUCCESS);
-    return 0;
+        status = host_table.clSetEventCallback(p->event, p->command_exec_callback_type, notice ? notice_on_event : NULL,
+            notice ? (void *)notice : p->user_data);
+    notice_close(notice, NULL, status == CL_SUCCESS);
+    return status;
 }
 
 static int on_clCreateSubBuffer(void *arguments)
 {
-    struct call_clCreateSubBuffer *p = arguments;
-    host_enter();
+    struct call_clCreateSubBuffer *p = host_enter(arguments);
     p->result = host_table.clCreateSubBuffer(p->buffer, p->flags, p->buffer_create_type, p->buffer_create_info,
         p->errcode_ret);
     return 0;
@@ -607,120 +476,95 @@ static int on_clCreateSubBuffer(void *arguments)
 
 static int on_clSetMemObjectDestructorCallback(void *arguments)
 {
-    struct call_clSetMemObjectDestructorCallback *p = arguments;
-    host_enter();
-    p->result = 0;
+    struct call_clSetMemObjectDestructorCallback *p = host_enter(arguments);
+    cl_int status;
     struct notice *notice = NULL;
-    const cl_int status = notice_open(&notice, NOTICE_MEMORY, p->pfn_notify, (uintptr_t)p->user_data, p->memobj, NULL);
+    status = notice_open(&notice, NOTICE_MEMORY, p->pfn_notify, (uintptr_t)p->user_data, p->memobj, NULL);
     if (status == CL_SUCCESS)
-        p->result = host_table.clSetMemObjectDestructorCallback(p->memobj, notice ? notice_on_memory : NULL,
+        status = host_table.clSetMemObjectDestructorCallback(p->memobj, notice ? notice_on_memory : NULL,
             notice ? (void *)notice : p->user_data);
-    else
-        p->result = status;
-    notice_close(notice, NULL, p->result == CL_SUCCESS);
-    return 0;
+    notice_close(notice, NULL, status == CL_SUCCESS);
+    return status;
 }
 
 static int on_clCreateUserEvent(void *arguments)
 {
-    struct call_clCreateUserEvent *p = arguments;
-    host_enter();
+    struct call_clCreateUserEvent *p = host_enter(arguments);
     p->result = host_table.clCreateUserEvent(p->context, p->errcode_ret);
     return 0;
 }
 
 static int on_clSetUserEventStatus(void *arguments)
 {
-    struct call_clSetUserEventStatus *p = arguments;
-    host_enter();
-    p->result = host_table.clSetUserEventStatus(p->event, p->execution_status);
-    return 0;
+    struct call_clSetUserEventStatus *p = host_enter(arguments);
+    return host_table.clSetUserEventStatus(p->event, p->execution_status);
 }
 
 static int on_clEnqueueReadBufferRect(void *arguments)
 {
-    struct call_clEnqueueReadBufferRect *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueReadBufferRect(p->command_queue, p->buffer, p->blocking_read, p->buffer_origin,
+    struct call_clEnqueueReadBufferRect *p = host_enter(arguments);
+    return host_table.clEnqueueReadBufferRect(p->command_queue, p->buffer, p->blocking_read, p->buffer_origin,
         p->host_origin, p->region, p->buffer_row_pitch, p->buffer_slice_pitch, p->host_row_pitch, p->host_slice_pitch,
         p->ptr, p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueWriteBufferRect(void *arguments)
 {
-    struct call_clEnqueueWriteBufferRect *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueWriteBufferRect(p->command_queue, p->buffer, p->blocking_read, p->buffer_origin,
+    struct call_clEnqueueWriteBufferRect *p = host_enter(arguments);
+    return host_table.clEnqueueWriteBufferRect(p->command_queue, p->buffer, p->blocking_read, p->buffer_origin,
         p->host_origin, p->region, p->buffer_row_pitch, p->buffer_slice_pitch, p->host_row_pitch, p->host_slice_pitch,
         p->ptr, p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueCopyBufferRect(void *arguments)
 {
-    struct call_clEnqueueCopyBufferRect *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueCopyBufferRect(p->command_queue, p->src_buffer, p->dst_buffer, p->src_origin,
+    struct call_clEnqueueCopyBufferRect *p = host_enter(arguments);
+    return host_table.clEnqueueCopyBufferRect(p->command_queue, p->src_buffer, p->dst_buffer, p->src_origin,
         p->dst_origin, p->region, p->src_row_pitch, p->src_slice_pitch, p->dst_row_pitch, p->dst_slice_pitch,
         p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clCreateSubDevicesEXT(void *arguments)
 {
-    struct call_clCreateSubDevicesEXT *p = arguments;
-    host_enter();
-    p->result = host_table.clCreateSubDevicesEXT(p->in_device, p->partition_properties, p->num_entries, p->out_devices,
+    struct call_clCreateSubDevicesEXT *p = host_enter(arguments);
+    return host_table.clCreateSubDevicesEXT(p->in_device, p->partition_properties, p->num_entries, p->out_devices,
         p->num_devices);
-    return 0;
 }
 
 static int on_clRetainDeviceEXT(void *arguments)
 {
-    struct call_clRetainDeviceEXT *p = arguments;
-    host_enter();
-    p->result = host_table.clRetainDeviceEXT(p->device);
-    return 0;
+    struct call_clRetainDeviceEXT *p = host_enter(arguments);
+    return host_table.clRetainDeviceEXT(p->device);
 }
 
 static int on_clReleaseDeviceEXT(void *arguments)
 {
-    struct call_clReleaseDeviceEXT *p = arguments;
-    host_enter();
-    p->result = host_table.clReleaseDeviceEXT(p->device);
-    return 0;
+    struct call_clReleaseDeviceEXT *p = host_enter(arguments);
+    return host_table.clReleaseDeviceEXT(p->device);
 }
 
 static int on_clCreateSubDevices(void *arguments)
 {
-    struct call_clCreateSubDevices *p = arguments;
-    host_enter();
-    p->result = host_table.clCreateSubDevices(p->in_device, p->partition_properties, p->num_entries, p->out_devices,
+    struct call_clCreateSubDevices *p = host_enter(arguments);
+    return host_table.clCreateSubDevices(p->in_device, p->partition_properties, p->num_entries, p->out_devices,
         p->num_devices);
-    return 0;
 }
 
 static int on_clRetainDevice(void *arguments)
 {
-    struct call_clRetainDevice *p = arguments;
-    host_enter();
-    p->result = host_table.clRetainDevice(p->device);
-    return 0;
+    struct call_clRetainDevice *p = host_enter(arguments);
+    return host_table.clRetainDevice(p->device);
 }
 
 static int on_clReleaseDevice(void *arguments)
 {
-    struct call_clReleaseDevice *p = arguments;
-    host_enter();
-    p->result = host_table.clReleaseDevice(p->device);
-    return 0;
+    struct call_clReleaseDevice *p = host_enter(arguments);
+    return host_table.clReleaseDevice(p->device);
 }
 
 static int on_clCreateImage(void *arguments)
 {
-    struct call_clCreateImage *p = arguments;
-    host_enter();
+    struct call_clCreateImage *p = host_enter(arguments);
     p->result = host_table.clCreateImage(p->context, p->flags, p->image_format, p->image_desc, p->host_ptr,
         p->errcode_ret);
     return 0;
@@ -728,8 +572,7 @@ static int on_clCreateImage(void *arguments)
 
 static int on_clCreateProgramWithBuiltInKernels(void *arguments)
 {
-    struct call_clCreateProgramWithBuiltInKernels *p = arguments;
-    host_enter();
+    struct call_clCreateProgramWithBuiltInKernels *p = host_enter(arguments);
     p->result = host_table.clCreateProgramWithBuiltInKernels(p->context, p->num_devices, p->device_list,
         p->kernel_names, p->errcode_ret);
     return 0;
@@ -737,26 +580,21 @@ static int on_clCreateProgramWithBuiltInKernels(void *arguments)
 
 static int on_clCompileProgram(void *arguments)
 {
-    struct call_clCompileProgram *p = arguments;
-    host_enter();
-    p->result = 0;
+    struct call_clCompileProgram *p = host_enter(arguments);
+    cl_int status;
     struct notice *notice = NULL;
-    const cl_int status = notice_open(&notice, NOTICE_PROGRAM, p->pfn_notify, (uintptr_t)p->user_data, p->program,
-        NULL);
+    status = notice_open(&notice, NOTICE_PROGRAM, p->pfn_notify, (uintptr_t)p->user_data, p->program, NULL);
     if (status == CL_SUCCESS)
-        p->result = host_table.clCompileProgram(p->program, p->num_devices, p->device_list, p->options,
+        status = host_table.clCompileProgram(p->program, p->num_devices, p->device_list, p->options,
             p->num_input_headers, p->input_headers, p->header_include_names, notice ? notice_on_program : NULL,
             notice ? (void *)notice : p->user_data);
-    else
-        p->result = status;
-    notice_close(notice, NULL, p->result == CL_SUCCESS);
-    return 0;
+    notice_close(notice, NULL, status == CL_SUCCESS);
+    return status;
 }
 
 static int on_clLinkProgram(void *arguments)
 {
-    struct call_clLinkProgram *p = arguments;
-    host_enter();
+    struct call_clLinkProgram *p = host_enter(arguments);
     p->result = 0;
     struct notice *notice = NULL;
     const cl_int status = notice_open(&notice, NOTICE_PROGRAM, p->pfn_notify, (uintptr_t)p->user_data, NULL, NULL);
@@ -772,78 +610,62 @@ static int on_clLinkProgram(void *arguments)
 
 static int on_clUnloadPlatformCompiler(void *arguments)
 {
-    struct call_clUnloadPlatformCompiler *p = arguments;
-    host_enter();
-    p->result = host_table.clUnloadPlatformCompiler(p->platform);
-    return 0;
+    struct call_clUnloadPlatformCompiler *p = host_enter(arguments);
+    return host_table.clUnloadPlatformCompiler(p->platform);
 }
 
 static int on_clGetKernelArgInfo(void *arguments)
 {
-    struct call_clGetKernelArgInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetKernelArgInfo(p->kernel, p->arg_indx, p->param_name, p->param_value_size,
-        p->param_value, p->param_value_size_ret);
-    return 0;
+    struct call_clGetKernelArgInfo *p = host_enter(arguments);
+    return host_table.clGetKernelArgInfo(p->kernel, p->arg_indx, p->param_name, p->param_value_size, p->param_value,
+        p->param_value_size_ret);
 }
 
 static int on_clEnqueueFillBuffer(void *arguments)
 {
-    struct call_clEnqueueFillBuffer *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueFillBuffer(p->command_queue, p->buffer, p->pattern, p->pattern_size, p->offset,
-        p->cb, p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
+    struct call_clEnqueueFillBuffer *p = host_enter(arguments);
+    return host_table.clEnqueueFillBuffer(p->command_queue, p->buffer, p->pattern, p->pattern_size, p->offset, p->cb,
+        p->num_events_in_wait_list, p->event_wait_list, p->event);
 }
 
 static int on_clEnqueueFillImage(void *arguments)
 {
-    struct call_clEnqueueFillImage *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueFillImage(p->command_queue, p->image, p->fill_color, p->origin, p->region,
+    struct call_clEnqueueFillImage *p = host_enter(arguments);
+    return host_table.clEnqueueFillImage(p->command_queue, p->image, p->fill_color, p->origin, p->region,
         p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueMigrateMemObjects(void *arguments)
 {
-    struct call_clEnqueueMigrateMemObjects *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueMigrateMemObjects(p->command_queue, p->num_mem_objects, p->mem_objects, p->flags,
+    struct call_clEnqueueMigrateMemObjects *p = host_enter(arguments);
+    return host_table.clEnqueueMigrateMemObjects(p->command_queue, p->num_mem_objects, p->mem_objects, p->flags,
         p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueMarkerWithWaitList(void *arguments)
 {
-    struct call_clEnqueueMarkerWithWaitList *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueMarkerWithWaitList(p->command_queue, p->num_events_in_wait_list, p->event_wait_list,
+    struct call_clEnqueueMarkerWithWaitList *p = host_enter(arguments);
+    return host_table.clEnqueueMarkerWithWaitList(p->command_queue, p->num_events_in_wait_list, p->event_wait_list,
         p->event);
-    return 0;
 }
 
 static int on_clEnqueueBarrierWithWaitList(void *arguments)
 {
-    struct call_clEnqueueBarrierWithWaitList *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueBarrierWithWaitList(p->command_queue, p->num_events_in_wait_list,
-        p->event_wait_list, p->event);
-    return 0;
+    struct call_clEnqueueBarrierWithWaitList *p = host_enter(arguments);
+    return host_table.clEnqueueBarrierWithWaitList(p->command_queue, p->num_events_in_wait_list, p->event_wait_list,
+        p->event);
 }
 
 static int on_clCreateCommandQueueWithProperties(void *arguments)
 {
-    struct call_clCreateCommandQueueWithProperties *p = arguments;
-    host_enter();
+    struct call_clCreateCommandQueueWithProperties *p = host_enter(arguments);
     p->result = host_table.clCreateCommandQueueWithProperties(p->context, p->device, p->properties, p->errcode_ret);
     return 0;
 }
 
 static int on_clCreatePipe(void *arguments)
 {
-    struct call_clCreatePipe *p = arguments;
-    host_enter();
+    struct call_clCreatePipe *p = host_enter(arguments);
     p->result = host_table.clCreatePipe(p->context, p->flags, p->pipe_packet_size, p->pipe_max_packets, p->properties,
         p->errcode_ret);
     return 0;
@@ -851,201 +673,161 @@ static int on_clCreatePipe(void *arguments)
 
 static int on_clGetPipeInfo(void *arguments)
 {
-    struct call_clGetPipeInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetPipeInfo(p->pipe, p->param_name, p->param_value_size, p->param_value,
+    struct call_clGetPipeInfo *p = host_enter(arguments);
+    return host_table.clGetPipeInfo(p->pipe, p->param_name, p->param_value_size, p->param_value,
         p->param_value_size_ret);
-    return 0;
 }
 
 static int on_clSVMAlloc(void *arguments)
 {
-    struct call_clSVMAlloc *p = arguments;
-    host_enter();
+    struct call_clSVMAlloc *p = host_enter(arguments);
     p->result = host_table.clSVMAlloc(p->context, p->flags, p->size, p->alignment);
     return 0;
 }
 
 static int on_clSVMFree(void *arguments)
 {
-    struct call_clSVMFree *p = arguments;
-    host_enter();
+    struct call_clSVMFree *p = host_enter(arguments);
     host_table.clSVMFree(p->context, p->svm_pointer);
     return 0;
 }
 
 static int on_clEnqueueSVMFree(void *arguments)
 {
-    struct call_clEnqueueSVMFree *p = arguments;
-    host_enter();
-    p->result = 0;
+    struct call_clEnqueueSVMFree *p = host_enter(arguments);
+    cl_int status;
     struct notice *notice = NULL;
-    const cl_int status = notice_open(&notice, NOTICE_SVM_FREE, p->pfn_free_func, (uintptr_t)p->user_data, NULL, NULL);
+    status = notice_open(&notice, NOTICE_SVM_FREE, p->pfn_free_func, (uintptr_t)p->user_data, NULL, NULL);
     if (status == CL_SUCCESS)
-        p->result = host_table.clEnqueueSVMFree(p->command_queue, p->num_svm_pointers, p->svm_pointers,
+        status = host_table.clEnqueueSVMFree(p->command_queue, p->num_svm_pointers, p->svm_pointers,
             notice ? notice_on_svm_free : NULL, notice ? (void *)notice : p->user_data, p->num_events_in_wait_list,
             p->event_wait_list, p->event);
-    else
-        p->result = status;
-    notice_close(notice, NULL, p->result == CL_SUCCESS);
-    return 0;
+    notice_close(notice, NULL, status == CL_SUCCESS);
+    return status;
 }
 
 static int on_clEnqueueSVMMemcpy(void *arguments)
 {
-    struct call_clEnqueueSVMMemcpy *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueSVMMemcpy(p->command_queue, p->blocking_copy, p->dst_ptr, p->src_ptr, p->size,
+    struct call_clEnqueueSVMMemcpy *p = host_enter(arguments);
+    return host_table.clEnqueueSVMMemcpy(p->command_queue, p->blocking_copy, p->dst_ptr, p->src_ptr, p->size,
         p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueSVMMemFill(void *arguments)
 {
-    struct call_clEnqueueSVMMemFill *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueSVMMemFill(p->command_queue, p->svm_ptr, p->pattern, p->pattern_size, p->size,
+    struct call_clEnqueueSVMMemFill *p = host_enter(arguments);
+    return host_table.clEnqueueSVMMemFill(p->command_queue, p->svm_ptr, p->pattern, p->pattern_size, p->size,
         p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueSVMMap(void *arguments)
 {
-    struct call_clEnqueueSVMMap *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueSVMMap(p->command_queue, p->blocking_map, p->map_flags, p->svm_ptr, p->size,
+    struct call_clEnqueueSVMMap *p = host_enter(arguments);
+    return host_table.clEnqueueSVMMap(p->command_queue, p->blocking_map, p->map_flags, p->svm_ptr, p->size,
         p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
 }
 
 static int on_clEnqueueSVMUnmap(void *arguments)
 {
-    struct call_clEnqueueSVMUnmap *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueSVMUnmap(p->command_queue, p->svm_ptr, p->num_events_in_wait_list,
-        p->event_wait_list, p->event);
-    return 0;
+    struct call_clEnqueueSVMUnmap *p = host_enter(arguments);
+    return host_table.clEnqueueSVMUnmap(p->command_queue, p->svm_ptr, p->num_events_in_wait_list, p->event_wait_list,
+        p->event);
 }
 
 static int on_clCreateSamplerWithProperties(void *arguments)
 {
-    struct call_clCreateSamplerWithProperties *p = arguments;
-    host_enter();
+    struct call_clCreateSamplerWithProperties *p = host_enter(arguments);
     p->result = host_table.clCreateSamplerWithProperties(p->context, p->sampler_properties, p->errcode_ret);
     return 0;
 }
 
 static int on_clSetKernelArgSVMPointer(void *arguments)
 {
-    struct call_clSetKernelArgSVMPointer *p = arguments;
-    host_enter();
-    p->result = host_table.clSetKernelArgSVMPointer(p->kernel, p->arg_index, p->arg_value);
-    return 0;
+    struct call_clSetKernelArgSVMPointer *p = host_enter(arguments);
+    return host_table.clSetKernelArgSVMPointer(p->kernel, p->arg_index, p->arg_value);
 }
 
 static int on_clSetKernelExecInfo(void *arguments)
 {
-    struct call_clSetKernelExecInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clSetKernelExecInfo(p->kernel, p->param_name, p->param_value_size, p->param_value);
-    return 0;
+    struct call_clSetKernelExecInfo *p = host_enter(arguments);
+    return host_table.clSetKernelExecInfo(p->kernel, p->param_name, p->param_value_size, p->param_value);
 }
 
 static int on_clGetKernelSubGroupInfoKHR(void *arguments)
 {
-    struct call_clGetKernelSubGroupInfoKHR *p = arguments;
-    host_enter();
-    p->result = host_table.clGetKernelSubGroupInfoKHR(p->in_kernel, p->in_device, p->param_name, p->input_value_size,
+    struct call_clGetKernelSubGroupInfoKHR *p = host_enter(arguments);
+    return host_table.clGetKernelSubGroupInfoKHR(p->in_kernel, p->in_device, p->param_name, p->input_value_size,
         p->input_value, p->param_value_size, p->param_value, p->param_value_size_ret);
-    return 0;
 }
 
 static int on_clCloneKernel(void *arguments)
 {
-    struct call_clCloneKernel *p = arguments;
-    host_enter();
+    struct call_clCloneKernel *p = host_enter(arguments);
     p->result = host_table.clCloneKernel(p->source_kernel, p->errcode_ret);
     return 0;
 }
 
 static int on_clCreateProgramWithIL(void *arguments)
 {
-    struct call_clCreateProgramWithIL *p = arguments;
-    host_enter();
+    struct call_clCreateProgramWithIL *p = host_enter(arguments);
     p->result = host_table.clCreateProgramWithIL(p->context, p->il, p->length, p->errcode_ret);
     return 0;
 }
 
 static int on_clEnqueueSVMMigrateMem(void *arguments)
 {
-    struct call_clEnqueueSVMMigrateMem *p = arguments;
-    host_enter();
-    p->result = host_table.clEnqueueSVMMigrateMem(p->command_queue, p->num_svm_pointers, p->svm_pointers, p->sizes,
-        p->flags, p->num_events_in_wait_list, p->event_wait_list, p->event);
-    return 0;
+    struct call_clEnqueueSVMMigrateMem *p = host_enter(arguments);
+    return host_table.clEnqueueSVMMigrateMem(p->command_queue, p->num_svm_pointers, p->svm_pointers, p->sizes, p->flags,
+        p->num_events_in_wait_list, p->event_wait_list, p->event);
 }
 
 static int on_clGetDeviceAndHostTimer(void *arguments)
 {
-    struct call_clGetDeviceAndHostTimer *p = arguments;
-    host_enter();
-    p->result = host_table.clGetDeviceAndHostTimer(p->device, p->device_timestamp, p->host_timestamp);
-    return 0;
+    struct call_clGetDeviceAndHostTimer *p = host_enter(arguments);
+    return host_table.clGetDeviceAndHostTimer(p->device, p->device_timestamp, p->host_timestamp);
 }
 
 static int on_clGetHostTimer(void *arguments)
 {
-    struct call_clGetHostTimer *p = arguments;
-    host_enter();
-    p->result = host_table.clGetHostTimer(p->device, p->host_timestamp);
-    return 0;
+    struct call_clGetHostTimer *p = host_enter(arguments);
+    return host_table.clGetHostTimer(p->device, p->host_timestamp);
 }
 
 static int on_clGetKernelSubGroupInfo(void *arguments)
 {
-    struct call_clGetKernelSubGroupInfo *p = arguments;
-    host_enter();
-    p->result = host_table.clGetKernelSubGroupInfo(p->kernel, p->device, p->param_name, p->input_value_size,
-        p->input_value, p->param_value_size, p->param_value, p->param_value_size_ret);
-    return 0;
+    struct call_clGetKernelSubGroupInfo *p = host_enter(arguments);
+    return host_table.clGetKernelSubGroupInfo(p->kernel, p->device, p->param_name, p->input_value_size, p->input_value,
+        p->param_value_size, p->param_value, p->param_value_size_ret);
 }
 
 static int on_clSetDefaultDeviceCommandQueue(void *arguments)
 {
-    struct call_clSetDefaultDeviceCommandQueue *p = arguments;
-    host_enter();
-    p->result = host_table.clSetDefaultDeviceCommandQueue(p->context, p->device, p->command_queue);
-    return 0;
+    struct call_clSetDefaultDeviceCommandQueue *p = host_enter(arguments);
+    return host_table.clSetDefaultDeviceCommandQueue(p->context, p->device, p->command_queue);
 }
 
 static int on_clSetProgramReleaseCallback(void *arguments)
 {
-    struct call_clSetProgramReleaseCallback *p = arguments;
-    host_enter();
-    p->result = 0;
+    struct call_clSetProgramReleaseCallback *p = host_enter(arguments);
+    cl_int status;
     struct notice *notice = NULL;
-    const cl_int status = notice_open(&notice, NOTICE_PROGRAM, p->pfn_notify, (uintptr_t)p->user_data, NULL, NULL);
+    status = notice_open(&notice, NOTICE_PROGRAM, p->pfn_notify, (uintptr_t)p->user_data, NULL, NULL);
     if (status == CL_SUCCESS)
-        p->result = host_table.clSetProgramReleaseCallback(p->program, notice ? notice_on_program : NULL,
+        status = host_table.clSetProgramReleaseCallback(p->program, notice ? notice_on_program : NULL,
             notice ? (void *)notice : p->user_data);
-    else
-        p->result = status;
-    notice_close(notice, NULL, p->result == CL_SUCCESS);
-    return 0;
+    notice_close(notice, NULL, status == CL_SUCCESS);
+    return status;
 }
 
 static int on_clSetProgramSpecializationConstant(void *arguments)
 {
-    struct call_clSetProgramSpecializationConstant *p = arguments;
-    host_enter();
-    p->result = host_table.clSetProgramSpecializationConstant(p->program, p->spec_id, p->spec_size, p->spec_value);
-    return 0;
+    struct call_clSetProgramSpecializationConstant *p = host_enter(arguments);
+    return host_table.clSetProgramSpecializationConstant(p->program, p->spec_id, p->spec_size, p->spec_value);
 }
 
 static int on_clCreateBufferWithProperties(void *arguments)
 {
-    struct call_clCreateBufferWithProperties *p = arguments;
-    host_enter();
+    struct call_clCreateBufferWithProperties *p = host_enter(arguments);
     p->result = host_table.clCreateBufferWithProperties(p->context, p->properties, p->flags, p->size, p->host_ptr,
         p->errcode_ret);
     return 0;
@@ -1053,8 +835,7 @@ static int on_clCreateBufferWithProperties(void *arguments)
 
 static int on_clCreateImageWithProperties(void *arguments)
 {
-    struct call_clCreateImageWithProperties *p = arguments;
-    host_enter();
+    struct call_clCreateImageWithProperties *p = host_enter(arguments);
     p->result = host_table.clCreateImageWithProperties(p->context, p->properties, p->flags, p->image_format,
         p->image_desc, p->host_ptr, p->errcode_ret);
     return 0;
@@ -1062,18 +843,15 @@ static int on_clCreateImageWithProperties(void *arguments)
 
 static int on_clSetContextDestructorCallback(void *arguments)
 {
-    struct call_clSetContextDestructorCallback *p = arguments;
-    host_enter();
-    p->result = 0;
+    struct call_clSetContextDestructorCallback *p = host_enter(arguments);
+    cl_int status;
     struct notice *notice = NULL;
-    const cl_int status = notice_open(&notice, NOTICE_CONTEXT_END, p->pfn_notify, (uintptr_t)p->user_data, NULL, NULL);
+    status = notice_open(&notice, NOTICE_CONTEXT_END, p->pfn_notify, (uintptr_t)p->user_data, NULL, NULL);
     if (status == CL_SUCCESS)
-        p->result = host_table.clSetContextDestructorCallback(p->context, notice ? notice_on_context_end : NULL,
+        status = host_table.clSetContextDestructorCallback(p->context, notice ? notice_on_context_end : NULL,
             notice ? (void *)notice : p->user_data);
-    else
-        p->result = status;
-    notice_close(notice, NULL, p->result == CL_SUCCESS);
-    return 0;
+    notice_close(notice, NULL, status == CL_SUCCESS);
+    return status;
 }
 
 /* NOLINTNEXTLINE(bugprone-reserved-identifier): Wine's name */
@@ -1144,7 +922,6 @@ HOST_EXPORT int (*const __wine_unix_call_funcs[BRIDGE_CODES])(void *) = {
     [BRIDGE_clEnqueueUnmapMemObject] = on_clEnqueueUnmapMemObject,
     [BRIDGE_clEnqueueNDRangeKernel] = on_clEnqueueNDRangeKernel,
     [BRIDGE_clEnqueueTask] = on_clEnqueueTask,
-    [BRIDGE_clEnqueueNativeKernel] = on_clEnqueueNativeKernel,
     [BRIDGE_clEnqueueMarker] = on_clEnqueueMarker,
     [BRIDGE_clEnqueueWaitForEvents] = on_clEnqueueWaitForEvents,
     [BRIDGE_clEnqueueBarrier] = on_clEnqueueBarrier,

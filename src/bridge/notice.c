@@ -1,10 +1,14 @@
 #define _GNU_SOURCE /* syscall */
-#include "bridge/futex.h"
 #include "bridge/host.h"
 #include "os/os.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 struct notice {
     enum bridge_notice_kind kind;
@@ -29,23 +33,30 @@ struct notice {
 static os_mutex lock = OS_MUTEX_INIT;
 static struct notice *first, **last = &first; /* due */
 static struct notice *awaited;                /* events that have not ended */
-static unsigned awaited_count;
 static const struct notice *running;
 static atomic_uint arrivals, departures; /* words that are waited for */
 
 static _Thread_local bool delivers;
+
+/* The kernel's own wait: unlike the C library's it leaves nothing behind if the waiting thread is ended. Until the word is not `seen`
+ * any more, `nanoseconds` at most, or for ever if that is 0; it may return earlier. */
+static void futex_wait(atomic_uint *word, unsigned seen, long nanoseconds)
+{
+    const struct timespec pause = {.tv_nsec = nanoseconds};
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, nanoseconds ? &pause : NULL, NULL, 0);
+}
+
+static void futex_wake(atomic_uint *word)
+{
+    atomic_fetch_add(word, 1);
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
 
 static void put_locked(struct notice *notice)
 {
     notice->after = NULL;
     *last = notice;
     last = &notice->after;
-}
-
-static void announce(void)
-{
-    atomic_fetch_add(&arrivals, 1);
-    futex_wake(&arrivals);
 }
 
 static void forget_locked(struct notice *notice)
@@ -55,7 +66,6 @@ static void forget_locked(struct notice *notice)
         if (notice->later)
             notice->later->place = notice->place;
         notice->place = NULL;
-        awaited_count--;
     }
 }
 
@@ -98,7 +108,7 @@ static void tell(struct notice *notice, void *object, cl_int status)
     }
     os_unlock(&lock);
     if (is_first)
-        announce();
+        futex_wake(&arrivals);
 }
 
 static void told(struct notice *notice, void *object, cl_int status)
@@ -107,35 +117,32 @@ static void told(struct notice *notice, void *object, cl_int status)
     drop(notice); /* the host's reference */
 }
 
-/* Copies of the pointers to what is awaited, each with a reference for the caller. */
-static struct notice **list_awaited(unsigned *count)
+/* The one behind `notice` in the list, or the first, with a reference for the caller. NULL: there is none, or `notice` has left the
+ * list. */
+static struct notice *awaited_behind(const struct notice *notice)
 {
     os_lock(&lock);
-    struct notice **list = malloc((awaited_count + 1) * sizeof(struct notice *));
-    *count = 0;
-    for (struct notice *notice = awaited; notice && list; notice = notice->later) {
-        notice->references++;
-        list[(*count)++] = notice;
-    }
+    struct notice *found = !notice ? awaited : notice->place ? notice->later : NULL;
+    if (found)
+        found->references++;
     os_unlock(&lock);
-    return list;
+    return found;
 }
 
 /* Some drivers do not call back for commands that fail. No lock is held in the query: a driver may call back with a lock
  * of the event's. */
 static void look_for_failures(void)
 {
-    unsigned count = 0;
-    struct notice **list = list_awaited(&count);
-    for (unsigned i = 0; i < count; i++) {
+    for (struct notice *notice = awaited_behind(NULL), *behind; notice; notice = behind) {
         cl_int status = CL_QUEUED;
-        if (next.clGetEventInfo(list[i]->keeps, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL) ==
-                CL_SUCCESS &&
-            status < 0)
-            tell(list[i], list[i]->keeps, status);
-        drop(list[i]);
+        if (next.clGetEventInfo(notice->keeps, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL) !=
+            CL_SUCCESS)
+            status = CL_QUEUED;
+        behind = awaited_behind(notice);
+        if (status < 0)
+            tell(notice, notice->keeps, status);
+        drop(notice);
     }
-    free(list);
 }
 
 void CL_CALLBACK notice_on_event(cl_event event, cl_int status, void *notice)
@@ -185,7 +192,7 @@ void CL_CALLBACK notice_on_context(const char *text, const void *info, size_t si
     os_lock(&lock);
     put_locked(copy);
     os_unlock(&lock);
-    announce();
+    futex_wake(&arrivals);
 }
 
 static void CL_CALLBACK context_has_ended(cl_context context, void *notice)
@@ -236,11 +243,10 @@ void notice_close(struct notice *notice, void *context, bool done)
         if (awaited)
             awaited->place = &notice->later;
         awaited = notice;
-        awaited_count++;
     }
     os_unlock(&lock);
     if (done && notice->kind == NOTICE_EVENT)
-        announce();                    /* the thread looks at it */
+        futex_wake(&arrivals);         /* the thread looks at it */
     drop_some(notice, unused ? 2 : 1); /* the call's, and the host's */
 }
 
@@ -251,7 +257,6 @@ static void finish(struct notice *notice)
     os_lock(&lock);
     running = NULL;
     os_unlock(&lock);
-    atomic_fetch_add(&departures, 1);
     futex_wake(&departures);
     free((void *)notice->pointers);
     drop(notice);
@@ -292,7 +297,6 @@ int host_next(void *arguments)
 {
     struct bridge_notice *out = arguments;
     struct notice *previous = (struct notice *)(uintptr_t)out->previous;
-    host_enter();
     delivers = true;
     out->previous = 0;
     if (previous)

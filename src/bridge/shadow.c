@@ -87,13 +87,12 @@ static struct shadow begin(uint32_t queue, uint32_t memory, cl_bool blocks, cl_m
 
 int wow64_on_clEnqueueMapBuffer(void *arguments)
 {
-    struct wow64_clEnqueueMapBuffer *p = arguments;
+    struct wow64_clEnqueueMapBuffer *p = host_enter(arguments);
     struct shadow shape = begin(p->command_queue, p->buffer, p->blocking_map, p->map_flags, CL_COMMAND_MAP_BUFFER);
     struct scratch s;
     cl_event event = NULL;
     cl_int status = CL_OUT_OF_HOST_MEMORY;
     scratch_begin(&s);
-    host_enter();
     p->outside = (struct bridge_map){0};
     void *const *waits = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     const void *host = NULL;
@@ -108,14 +107,13 @@ int wow64_on_clEnqueueMapBuffer(void *arguments)
 
 int wow64_on_clEnqueueMapImage(void *arguments)
 {
-    struct wow64_clEnqueueMapImage *p = arguments;
+    struct wow64_clEnqueueMapImage *p = host_enter(arguments);
     struct shadow shape = begin(p->command_queue, p->image, p->blocking_map, p->map_flags, CL_COMMAND_MAP_IMAGE);
     struct scratch s;
     cl_event event = NULL;
     cl_int status = CL_OUT_OF_HOST_MEMORY;
     size_t texel = 0;
     scratch_begin(&s);
-    host_enter();
     p->outside = (struct bridge_map){0};
     void *const *waits = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     const size_t *origin = sizes_in(&s, p->origin, 3), *region = sizes_in(&s, p->region, 3);
@@ -201,11 +199,10 @@ static struct shadow *remove_shadow(cl_mem memory, uint32_t address, bool *pendi
 
 int host_shadow(void *arguments)
 {
-    struct bridge_shadow *p = arguments;
+    struct bridge_shadow *p = host_enter(arguments);
     struct shadow *shadow = (struct shadow *)(uintptr_t)p->map;
     const cl_event mapped = shadow->mapped;
     cl_event event = mapped;
-    host_enter();
     shadow->copy = (char *)(uintptr_t)p->address;
     p->status = shadow->copy ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
     os_lock(&lock); /* in the list before it is filled: both may happen at once */
@@ -235,14 +232,13 @@ int host_shadow(void *arguments)
 
 int wow64_on_clEnqueueUnmapMemObject(void *arguments)
 {
-    struct wow64_clEnqueueUnmapMemObject *p = arguments;
+    struct wow64_clEnqueueUnmapMemObject *p = host_enter(arguments);
     cl_mem memory = wow64_handle(p->memobj);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     void *const *waits = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)CL_OUT_OF_HOST_MEMORY;
+    cl_int status = CL_OUT_OF_HOST_MEMORY;
     p->freed = 0;
     bool pending = false;
     struct shadow *shadow = s.failed ? NULL : remove_shadow(memory, p->mapped_ptr, &pending);
@@ -250,10 +246,10 @@ int wow64_on_clEnqueueUnmapMemObject(void *arguments)
     if (shadow && shadow->writes && !pending)
         copy_rows(shadow, shadow->host, shadow->copy);
     if (!s.failed)
-        p->result = (uint32_t)host_table.clEnqueueUnmapMemObject(
-            wow64_handle(p->command_queue), memory, host, p->num_events_in_wait_list, (void *)waits, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
-    if (shadow && p->result != CL_SUCCESS && !pending) { /* it stays mapped */
+        status = host_table.clEnqueueUnmapMemObject(wow64_handle(p->command_queue), memory, host,
+                                                    p->num_events_in_wait_list, (void *)waits, (void *)event);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
+    if (shadow && status != CL_SUCCESS && !pending) { /* it stays mapped */
         os_lock(&lock);
         shadow->gone = false;
         shadow->after = list;
@@ -265,5 +261,5 @@ int wow64_on_clEnqueueUnmapMemObject(void *arguments)
             free(shadow);
     }
     scratch_end(&s);
-    return 0;
+    return status;
 }

@@ -5,7 +5,7 @@
 static cl_int CL_API_CALL tier_clGetPlatformIDs(cl_uint num_entries, cl_platform_id *platforms, cl_uint *num_platforms)
 {
     const stack_t stack = signals_before_call();
-    const cl_int result = next.clGetPlatformIDs(num_entries, platforms, num_platforms);
+    cl_int result = next.clGetPlatformIDs(num_entries, platforms, num_platforms);
     signals_after_call(&stack);
     return result;
 }
@@ -14,7 +14,7 @@ static cl_int CL_API_CALL tier_clGetDeviceIDs(cl_platform_id platform, cl_device
     cl_device_id *devices, cl_uint *num_devices)
 {
     const stack_t stack = signals_before_call();
-    const cl_int result = next.clGetDeviceIDs(platform, device_type, num_entries, devices, num_devices);
+    cl_int result = next.clGetDeviceIDs(platform, device_type, num_entries, devices, num_devices);
     signals_after_call(&stack);
     return result;
 }
@@ -24,8 +24,7 @@ static cl_context CL_API_CALL tier_clCreateContext(const cl_context_properties *
     void *user_data, cl_int *errcode_ret)
 {
     const stack_t stack = signals_before_call();
-    const cl_context result = next.clCreateContext(properties, num_devices, devices, pfn_notify, user_data,
-        errcode_ret);
+    cl_context result = next.clCreateContext(properties, num_devices, devices, pfn_notify, user_data, errcode_ret);
     signals_after_call(&stack);
     return result;
 }
@@ -35,7 +34,7 @@ static cl_context CL_API_CALL tier_clCreateContextFromType(const cl_context_prop
     void *user_data, cl_int *errcode_ret)
 {
     const stack_t stack = signals_before_call();
-    const cl_context result = next.clCreateContextFromType(properties, device_type, pfn_notify, user_data, errcode_ret);
+    cl_context result = next.clCreateContextFromType(properties, device_type, pfn_notify, user_data, errcode_ret);
     signals_after_call(&stack);
     return result;
 }
@@ -44,8 +43,24 @@ static cl_int CL_API_CALL tier_clBuildProgram(cl_program program, cl_uint num_de
     const char *options, void(CL_CALLBACK *pfn_notify)(cl_program program, void *user_data), void *user_data)
 {
     const stack_t stack = signals_before_call();
-    const cl_int result = next.clBuildProgram(program, num_devices, device_list, options, pfn_notify, user_data);
+    cl_int result = next.clBuildProgram(program, num_devices, device_list, options, pfn_notify, user_data);
     signals_after_call(&stack);
+    return result;
+}
+
+static cl_int CL_API_CALL tier_clWaitForEvents(cl_uint num_events, const cl_event *event_list)
+{
+    const struct wait wait = signals_before_wait(true);
+    cl_int result = next.clWaitForEvents(num_events, event_list);
+    signals_after_wait(wait);
+    return result;
+}
+
+static cl_int CL_API_CALL tier_clFinish(cl_command_queue command_queue)
+{
+    const struct wait wait = signals_before_wait(true);
+    cl_int result = next.clFinish(command_queue);
+    signals_after_wait(wait);
     return result;
 }
 
@@ -53,58 +68,55 @@ static cl_int CL_API_CALL tier_clEnqueueReadBuffer(cl_command_queue command_queu
     size_t offset, size_t cb, void *ptr, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
     cl_event *event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, blocking_read, event);
-    const cl_int status = next.clEnqueueReadBuffer(command_queue, buffer, CL_FALSE, offset, cb, ptr,
-        num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    const struct wait wait = signals_before_wait(blocking_read);
+    cl_int result = next.clEnqueueReadBuffer(command_queue, buffer, blocking_read, offset, cb, ptr,
+        num_events_in_wait_list, event_wait_list, event);
+    signals_after_wait(wait);
+    return result;
 }
 
 static cl_int CL_API_CALL tier_clEnqueueWriteBuffer(cl_command_queue command_queue, cl_mem buffer,
     cl_bool blocking_write, size_t offset, size_t cb, const void *ptr, cl_uint num_events_in_wait_list,
     const cl_event *event_wait_list, cl_event *event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, blocking_write, event);
-    const cl_int status = next.clEnqueueWriteBuffer(command_queue, buffer, CL_FALSE, offset, cb, ptr,
-        num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    const struct wait wait = signals_before_wait(blocking_write);
+    cl_int result = next.clEnqueueWriteBuffer(command_queue, buffer, blocking_write, offset, cb, ptr,
+        num_events_in_wait_list, event_wait_list, event);
+    signals_after_wait(wait);
+    return result;
 }
 
 static cl_int CL_API_CALL tier_clEnqueueReadImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_read,
     const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch, void *ptr,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, blocking_read, event);
-    const cl_int status = next.clEnqueueReadImage(command_queue, image, CL_FALSE, origin, region, row_pitch,
-        slice_pitch, ptr, num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    const struct wait wait = signals_before_wait(blocking_read);
+    cl_int result = next.clEnqueueReadImage(command_queue, image, blocking_read, origin, region, row_pitch, slice_pitch,
+        ptr, num_events_in_wait_list, event_wait_list, event);
+    signals_after_wait(wait);
+    return result;
 }
 
 static cl_int CL_API_CALL tier_clEnqueueWriteImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_write,
     const size_t *origin, const size_t *region, size_t input_row_pitch, size_t input_slice_pitch, const void *ptr,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, blocking_write, event);
-    const cl_int status = next.clEnqueueWriteImage(command_queue, image, CL_FALSE, origin, region, input_row_pitch,
-        input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    const struct wait wait = signals_before_wait(blocking_write);
+    cl_int result = next.clEnqueueWriteImage(command_queue, image, blocking_write, origin, region, input_row_pitch,
+        input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
+    signals_after_wait(wait);
+    return result;
 }
 
 static void *CL_API_CALL tier_clEnqueueMapBuffer(cl_command_queue command_queue, cl_mem buffer, cl_bool blocking_map,
     cl_map_flags map_flags, size_t offset, size_t cb, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
     cl_event *event, cl_int *errcode_ret)
 {
-    struct blocking wait;
-    blocking_begin(&wait, blocking_map, event);
-    cl_int status = CL_OUT_OF_RESOURCES;
-    void *mapped = next.clEnqueueMapBuffer(command_queue, buffer, CL_FALSE, map_flags, offset, cb,
-        num_events_in_wait_list, event_wait_list, wait.event, &status);
-    status = blocking_end(&wait, status);
-    give_code(errcode_ret, status);
-    return status == CL_SUCCESS ? mapped : NULL;
+    const struct wait wait = signals_before_wait(blocking_map);
+    void *result = next.clEnqueueMapBuffer(command_queue, buffer, blocking_map, map_flags, offset, cb,
+        num_events_in_wait_list, event_wait_list, event, errcode_ret);
+    signals_after_wait(wait);
+    return result;
 }
 
 static void *CL_API_CALL tier_clEnqueueMapImage(cl_command_queue command_queue, cl_mem image, cl_bool blocking_map,
@@ -112,14 +124,11 @@ static void *CL_API_CALL tier_clEnqueueMapImage(cl_command_queue command_queue, 
     size_t *image_slice_pitch, cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event,
     cl_int *errcode_ret)
 {
-    struct blocking wait;
-    blocking_begin(&wait, blocking_map, event);
-    cl_int status = CL_OUT_OF_RESOURCES;
-    void *mapped = next.clEnqueueMapImage(command_queue, image, CL_FALSE, map_flags, origin, region, image_row_pitch,
-        image_slice_pitch, num_events_in_wait_list, event_wait_list, wait.event, &status);
-    status = blocking_end(&wait, status);
-    give_code(errcode_ret, status);
-    return status == CL_SUCCESS ? mapped : NULL;
+    const struct wait wait = signals_before_wait(blocking_map);
+    void *result = next.clEnqueueMapImage(command_queue, image, blocking_map, map_flags, origin, region,
+        image_row_pitch, image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
+    signals_after_wait(wait);
+    return result;
 }
 
 static cl_int CL_API_CALL tier_clEnqueueReadBufferRect(cl_command_queue command_queue, cl_mem buffer,
@@ -127,12 +136,12 @@ static cl_int CL_API_CALL tier_clEnqueueReadBufferRect(cl_command_queue command_
     size_t buffer_row_pitch, size_t buffer_slice_pitch, size_t host_row_pitch, size_t host_slice_pitch, void *ptr,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, blocking_read, event);
-    const cl_int status = next.clEnqueueReadBufferRect(command_queue, buffer, CL_FALSE, buffer_origin, host_origin,
+    const struct wait wait = signals_before_wait(blocking_read);
+    cl_int result = next.clEnqueueReadBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
         region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
-        event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+        event_wait_list, event);
+    signals_after_wait(wait);
+    return result;
 }
 
 static cl_int CL_API_CALL tier_clEnqueueWriteBufferRect(cl_command_queue command_queue, cl_mem buffer,
@@ -140,12 +149,12 @@ static cl_int CL_API_CALL tier_clEnqueueWriteBufferRect(cl_command_queue command
     size_t buffer_row_pitch, size_t buffer_slice_pitch, size_t host_row_pitch, size_t host_slice_pitch, const void *ptr,
     cl_uint num_events_in_wait_list, const cl_event *event_wait_list, cl_event *event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, blocking_read, event);
-    const cl_int status = next.clEnqueueWriteBufferRect(command_queue, buffer, CL_FALSE, buffer_origin, host_origin,
+    const struct wait wait = signals_before_wait(blocking_read);
+    cl_int result = next.clEnqueueWriteBufferRect(command_queue, buffer, blocking_read, buffer_origin, host_origin,
         region, buffer_row_pitch, buffer_slice_pitch, host_row_pitch, host_slice_pitch, ptr, num_events_in_wait_list,
-        event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+        event_wait_list, event);
+    signals_after_wait(wait);
+    return result;
 }
 
 static cl_int CL_API_CALL tier_clCompileProgram(cl_program program, cl_uint num_devices,
@@ -154,8 +163,8 @@ static cl_int CL_API_CALL tier_clCompileProgram(cl_program program, cl_uint num_
     void *user_data)
 {
     const stack_t stack = signals_before_call();
-    const cl_int result = next.clCompileProgram(program, num_devices, device_list, options, num_input_headers,
-        input_headers, header_include_names, pfn_notify, user_data);
+    cl_int result = next.clCompileProgram(program, num_devices, device_list, options, num_input_headers, input_headers,
+        header_include_names, pfn_notify, user_data);
     signals_after_call(&stack);
     return result;
 }
@@ -165,7 +174,7 @@ static cl_program CL_API_CALL tier_clLinkProgram(cl_context context, cl_uint num
     void(CL_CALLBACK *pfn_notify)(cl_program program, void *user_data), void *user_data, cl_int *errcode_ret)
 {
     const stack_t stack = signals_before_call();
-    const cl_program result = next.clLinkProgram(context, num_devices, device_list, options, num_input_programs,
+    cl_program result = next.clLinkProgram(context, num_devices, device_list, options, num_input_programs,
         input_programs, pfn_notify, user_data, errcode_ret);
     signals_after_call(&stack);
     return result;
@@ -175,22 +184,22 @@ static cl_int CL_API_CALL tier_clEnqueueSVMMemcpy(cl_command_queue command_queue
     const void * src_ptr, size_t size, cl_uint num_events_in_wait_list, const cl_event * event_wait_list,
     cl_event * event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, blocking_copy, event);
-    const cl_int status = next.clEnqueueSVMMemcpy(command_queue, CL_FALSE, dst_ptr, src_ptr, size,
-        num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    const struct wait wait = signals_before_wait(blocking_copy);
+    cl_int result = next.clEnqueueSVMMemcpy(command_queue, blocking_copy, dst_ptr, src_ptr, size,
+        num_events_in_wait_list, event_wait_list, event);
+    signals_after_wait(wait);
+    return result;
 }
 
 static cl_int CL_API_CALL tier_clEnqueueSVMMap(cl_command_queue command_queue, cl_bool blocking_map,
     cl_map_flags map_flags, void * svm_ptr, size_t size, cl_uint num_events_in_wait_list,
     const cl_event * event_wait_list, cl_event * event)
 {
-    struct blocking wait;
-    blocking_begin(&wait, blocking_map, event);
-    const cl_int status = next.clEnqueueSVMMap(command_queue, CL_FALSE, map_flags, svm_ptr, size,
-        num_events_in_wait_list, event_wait_list, wait.event);
-    return blocking_end(&wait, status);
+    const struct wait wait = signals_before_wait(blocking_map);
+    cl_int result = next.clEnqueueSVMMap(command_queue, blocking_map, map_flags, svm_ptr, size, num_events_in_wait_list,
+        event_wait_list, event);
+    signals_after_wait(wait);
+    return result;
 }
 
 void tier_install_generated(cl_icd_dispatch *table)
@@ -200,6 +209,8 @@ void tier_install_generated(cl_icd_dispatch *table)
     table->clCreateContext = tier_clCreateContext;
     table->clCreateContextFromType = tier_clCreateContextFromType;
     table->clBuildProgram = tier_clBuildProgram;
+    table->clWaitForEvents = tier_clWaitForEvents;
+    table->clFinish = tier_clFinish;
     table->clEnqueueReadBuffer = tier_clEnqueueReadBuffer;
     table->clEnqueueWriteBuffer = tier_clEnqueueWriteBuffer;
     table->clEnqueueReadImage = tier_clEnqueueReadImage;

@@ -93,10 +93,10 @@ static const struct vulkan_side client_side = {
 const struct vulkan_side *vulkan_access(char *why)
 {
     struct bridge_vulkan any = {.version = VULKAN_SIDE_VERSION, .place = BRIDGE_VULKAN_ANY};
-    if (client_joined() && client_call(BRIDGE_VULKAN, &any) && !any.why[0])
+    if (client_dispatch && client_call(BRIDGE_VULKAN, &any) && !any.why[0])
         return &client_side;
     snprintf(why, VULKAN_WHY, "%.*s", VULKAN_WHY - 1,
-             client_joined() ? any.why
+             client_dispatch ? any.why
                              : "there is no bridge to the host's Vulkan; start the program with 'cld3d-setup run'");
     return NULL;
 }

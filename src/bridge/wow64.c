@@ -289,20 +289,19 @@ void info_end(const struct info *info, uint32_t address, uint32_t size_ret, bool
 /* What is asked with is an array of sizes, or one. */
 int wow64_on_clGetKernelSubGroupInfo(void *arguments)
 {
-    struct wow64_clGetKernelSubGroupInfo *p = arguments;
+    struct wow64_clGetKernelSubGroupInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     const size_t *input = sizes_in(&s, p->input_value, p->input_value_size / (uint32_t)sizeof(uint32_t));
-    p->result = (uint32_t)CL_OUT_OF_HOST_MEMORY;
+    cl_int status = CL_OUT_OF_HOST_MEMORY;
     if (!s.failed)
-        p->result = (uint32_t)host_table.clGetKernelSubGroupInfo(wow64_handle(p->kernel), wow64_handle(p->device),
-                                                                 p->param_name, (size_t)p->input_value_size * 2, input,
-                                                                 info.size, info.value, &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+        status = host_table.clGetKernelSubGroupInfo(wow64_handle(p->kernel), wow64_handle(p->device), p->param_name,
+                                                    (size_t)p->input_value_size * 2, input, info.size, info.value,
+                                                    &info.size_ret);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 /* Whether an argument may be a handle, and whether the driver has told that: some know nothing of arguments. */
@@ -320,11 +319,10 @@ static bool may_be_handle(cl_kernel kernel, cl_uint index, bool *told)
  * answer to 4 bytes. */
 int wow64_on_clSetKernelArg(void *arguments)
 {
-    struct wow64_clSetKernelArg *p = arguments;
+    struct wow64_clSetKernelArg *p = host_enter(arguments);
     const void *value = (const void *)(uintptr_t)p->arg_value;
     cl_kernel kernel = wow64_handle(p->kernel);
     bool told = false;
-    host_enter();
     cl_int status = host_table.clSetKernelArg(kernel, p->arg_index, p->arg_size, value);
     if (status == CL_INVALID_ARG_SIZE && p->arg_size == sizeof(uint32_t) &&
         may_be_handle(kernel, p->arg_index, &told)) {
@@ -335,6 +333,5 @@ int wow64_on_clSetKernelArg(void *arguments)
         else if (told)
             status = CL_INVALID_MEM_OBJECT;
     }
-    p->result = (uint32_t)status;
-    return 0;
+    return status;
 }

@@ -4,76 +4,71 @@
 
 static int wow64_on_clGetPlatformIDs(void *arguments)
 {
-    struct wow64_clGetPlatformIDs *p = arguments;
+    struct wow64_clGetPlatformIDs *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     void **platforms = handles_out(&s, p->platforms, p->num_entries);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetPlatformIDs(p->num_entries, (void *)platforms, (void *)(uintptr_t)p->num_platforms);
-    handles_back(p->platforms, platforms, p->num_entries, p->result == CL_SUCCESS);
+        status = host_table.clGetPlatformIDs(p->num_entries, (void *)platforms, (void *)(uintptr_t)p->num_platforms);
+    handles_back(p->platforms, platforms, p->num_entries, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetPlatformInfo(void *arguments)
 {
-    struct wow64_clGetPlatformInfo *p = arguments;
+    struct wow64_clGetPlatformInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->platform, CL_INVALID_PLATFORM);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetPlatformInfo(wow64_handle(p->platform), p->param_name, info.size, info.value,
+        status = host_table.clGetPlatformInfo(wow64_handle(p->platform), p->param_name, info.size, info.value,
             &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetDeviceIDs(void *arguments)
 {
-    struct wow64_clGetDeviceIDs *p = arguments;
+    struct wow64_clGetDeviceIDs *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->platform, CL_INVALID_PLATFORM);
     void **devices = handles_out(&s, p->devices, p->num_entries);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetDeviceIDs(wow64_handle(p->platform), p->device_type, p->num_entries,
-            (void *)devices, (void *)(uintptr_t)p->num_devices);
-    handles_back(p->devices, devices, p->num_entries, p->result == CL_SUCCESS);
+        status = host_table.clGetDeviceIDs(wow64_handle(p->platform), p->device_type, p->num_entries, (void *)devices,
+            (void *)(uintptr_t)p->num_devices);
+    handles_back(p->devices, devices, p->num_entries, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetDeviceInfo(void *arguments)
 {
-    struct wow64_clGetDeviceInfo *p = arguments;
+    struct wow64_clGetDeviceInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->device, CL_INVALID_DEVICE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetDeviceInfo(wow64_handle(p->device), p->param_name, info.size, info.value,
+        status = host_table.clGetDeviceInfo(wow64_handle(p->device), p->param_name, info.size, info.value,
             &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateContext(void *arguments)
 {
-    struct wow64_clCreateContext *p = arguments;
+    struct wow64_clCreateContext *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     const intptr_t *properties = words_in(&s, p->properties, true);
     void *const *devices = handles_in(&s, p->devices, p->num_devices);
     p->result = 0;
@@ -96,10 +91,9 @@ static int wow64_on_clCreateContext(void *arguments)
 
 static int wow64_on_clCreateContextFromType(void *arguments)
 {
-    struct wow64_clCreateContextFromType *p = arguments;
+    struct wow64_clCreateContextFromType *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     const intptr_t *properties = words_in(&s, p->properties, true);
     p->result = 0;
     if (!s.failed) {
@@ -121,55 +115,51 @@ static int wow64_on_clCreateContextFromType(void *arguments)
 
 static int wow64_on_clRetainContext(void *arguments)
 {
-    struct wow64_clRetainContext *p = arguments;
+    struct wow64_clRetainContext *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clRetainContext(wow64_handle(p->context));
+        status = host_table.clRetainContext(wow64_handle(p->context));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clReleaseContext(void *arguments)
 {
-    struct wow64_clReleaseContext *p = arguments;
+    struct wow64_clReleaseContext *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clReleaseContext(wow64_handle(p->context));
+        status = host_table.clReleaseContext(wow64_handle(p->context));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetContextInfo(void *arguments)
 {
-    struct wow64_clGetContextInfo *p = arguments;
+    struct wow64_clGetContextInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetContextInfo(wow64_handle(p->context), p->param_name, info.size, info.value,
+        status = host_table.clGetContextInfo(wow64_handle(p->context), p->param_name, info.size, info.value,
             &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateCommandQueue(void *arguments)
 {
-    struct wow64_clCreateCommandQueue *p = arguments;
+    struct wow64_clCreateCommandQueue *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     handle_check(&s, p->device, CL_INVALID_DEVICE);
     p->result = 0;
@@ -184,70 +174,65 @@ static int wow64_on_clCreateCommandQueue(void *arguments)
 
 static int wow64_on_clRetainCommandQueue(void *arguments)
 {
-    struct wow64_clRetainCommandQueue *p = arguments;
+    struct wow64_clRetainCommandQueue *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clRetainCommandQueue(wow64_handle(p->command_queue));
+        status = host_table.clRetainCommandQueue(wow64_handle(p->command_queue));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clReleaseCommandQueue(void *arguments)
 {
-    struct wow64_clReleaseCommandQueue *p = arguments;
+    struct wow64_clReleaseCommandQueue *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clReleaseCommandQueue(wow64_handle(p->command_queue));
+        status = host_table.clReleaseCommandQueue(wow64_handle(p->command_queue));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetCommandQueueInfo(void *arguments)
 {
-    struct wow64_clGetCommandQueueInfo *p = arguments;
+    struct wow64_clGetCommandQueueInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetCommandQueueInfo(wow64_handle(p->command_queue), p->param_name, info.size,
-            info.value, &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+        status = host_table.clGetCommandQueueInfo(wow64_handle(p->command_queue), p->param_name, info.size, info.value,
+            &info.size_ret);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clSetCommandQueueProperty(void *arguments)
 {
-    struct wow64_clSetCommandQueueProperty *p = arguments;
+    struct wow64_clSetCommandQueueProperty *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clSetCommandQueueProperty(wow64_handle(p->command_queue), p->properties, p->enable,
+        status = host_table.clSetCommandQueueProperty(wow64_handle(p->command_queue), p->properties, p->enable,
             (void *)(uintptr_t)p->old_properties);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateBuffer(void *arguments)
 {
-    struct wow64_clCreateBuffer *p = arguments;
+    struct wow64_clCreateBuffer *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     p->result = 0;
     if (!s.failed)
@@ -261,10 +246,9 @@ static int wow64_on_clCreateBuffer(void *arguments)
 
 static int wow64_on_clCreateImage2D(void *arguments)
 {
-    struct wow64_clCreateImage2D *p = arguments;
+    struct wow64_clCreateImage2D *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     p->result = 0;
     if (!s.failed)
@@ -279,10 +263,9 @@ static int wow64_on_clCreateImage2D(void *arguments)
 
 static int wow64_on_clCreateImage3D(void *arguments)
 {
-    struct wow64_clCreateImage3D *p = arguments;
+    struct wow64_clCreateImage3D *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     p->result = 0;
     if (!s.failed)
@@ -297,87 +280,81 @@ static int wow64_on_clCreateImage3D(void *arguments)
 
 static int wow64_on_clRetainMemObject(void *arguments)
 {
-    struct wow64_clRetainMemObject *p = arguments;
+    struct wow64_clRetainMemObject *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->memobj, CL_INVALID_MEM_OBJECT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clRetainMemObject(wow64_handle(p->memobj));
+        status = host_table.clRetainMemObject(wow64_handle(p->memobj));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clReleaseMemObject(void *arguments)
 {
-    struct wow64_clReleaseMemObject *p = arguments;
+    struct wow64_clReleaseMemObject *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->memobj, CL_INVALID_MEM_OBJECT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clReleaseMemObject(wow64_handle(p->memobj));
+        status = host_table.clReleaseMemObject(wow64_handle(p->memobj));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetSupportedImageFormats(void *arguments)
 {
-    struct wow64_clGetSupportedImageFormats *p = arguments;
+    struct wow64_clGetSupportedImageFormats *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetSupportedImageFormats(wow64_handle(p->context), p->flags, p->image_type,
+        status = host_table.clGetSupportedImageFormats(wow64_handle(p->context), p->flags, p->image_type,
             p->num_entries, (void *)(uintptr_t)p->image_formats, (void *)(uintptr_t)p->num_image_formats);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetMemObjectInfo(void *arguments)
 {
-    struct wow64_clGetMemObjectInfo *p = arguments;
+    struct wow64_clGetMemObjectInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->memobj, CL_INVALID_MEM_OBJECT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetMemObjectInfo(wow64_handle(p->memobj), p->param_name, info.size, info.value,
+        status = host_table.clGetMemObjectInfo(wow64_handle(p->memobj), p->param_name, info.size, info.value,
             &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetImageInfo(void *arguments)
 {
-    struct wow64_clGetImageInfo *p = arguments;
+    struct wow64_clGetImageInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->image, CL_INVALID_MEM_OBJECT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetImageInfo(wow64_handle(p->image), p->param_name, info.size, info.value,
+        status = host_table.clGetImageInfo(wow64_handle(p->image), p->param_name, info.size, info.value,
             &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateSampler(void *arguments)
 {
-    struct wow64_clCreateSampler *p = arguments;
+    struct wow64_clCreateSampler *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     p->result = 0;
     if (!s.failed)
@@ -391,55 +368,51 @@ static int wow64_on_clCreateSampler(void *arguments)
 
 static int wow64_on_clRetainSampler(void *arguments)
 {
-    struct wow64_clRetainSampler *p = arguments;
+    struct wow64_clRetainSampler *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->sampler, CL_INVALID_SAMPLER);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clRetainSampler(wow64_handle(p->sampler));
+        status = host_table.clRetainSampler(wow64_handle(p->sampler));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clReleaseSampler(void *arguments)
 {
-    struct wow64_clReleaseSampler *p = arguments;
+    struct wow64_clReleaseSampler *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->sampler, CL_INVALID_SAMPLER);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clReleaseSampler(wow64_handle(p->sampler));
+        status = host_table.clReleaseSampler(wow64_handle(p->sampler));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetSamplerInfo(void *arguments)
 {
-    struct wow64_clGetSamplerInfo *p = arguments;
+    struct wow64_clGetSamplerInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->sampler, CL_INVALID_SAMPLER);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetSamplerInfo(wow64_handle(p->sampler), p->param_name, info.size, info.value,
+        status = host_table.clGetSamplerInfo(wow64_handle(p->sampler), p->param_name, info.size, info.value,
             &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateProgramWithSource(void *arguments)
 {
-    struct wow64_clCreateProgramWithSource *p = arguments;
+    struct wow64_clCreateProgramWithSource *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     void *const *strings = pointers_in(&s, p->strings, p->count);
     const size_t *lengths = sizes_in(&s, p->lengths, p->count);
@@ -455,10 +428,9 @@ static int wow64_on_clCreateProgramWithSource(void *arguments)
 
 static int wow64_on_clCreateProgramWithBinary(void *arguments)
 {
-    struct wow64_clCreateProgramWithBinary *p = arguments;
+    struct wow64_clCreateProgramWithBinary *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     void *const *device_list = handles_in(&s, p->device_list, p->num_devices);
     const size_t *lengths = sizes_in(&s, p->lengths, p->num_devices);
@@ -476,111 +448,102 @@ static int wow64_on_clCreateProgramWithBinary(void *arguments)
 
 static int wow64_on_clRetainProgram(void *arguments)
 {
-    struct wow64_clRetainProgram *p = arguments;
+    struct wow64_clRetainProgram *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->program, CL_INVALID_PROGRAM);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clRetainProgram(wow64_handle(p->program));
+        status = host_table.clRetainProgram(wow64_handle(p->program));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clReleaseProgram(void *arguments)
 {
-    struct wow64_clReleaseProgram *p = arguments;
+    struct wow64_clReleaseProgram *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->program, CL_INVALID_PROGRAM);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clReleaseProgram(wow64_handle(p->program));
+        status = host_table.clReleaseProgram(wow64_handle(p->program));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clBuildProgram(void *arguments)
 {
-    struct wow64_clBuildProgram *p = arguments;
+    struct wow64_clBuildProgram *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->program, CL_INVALID_PROGRAM);
     void *const *device_list = handles_in(&s, p->device_list, p->num_devices);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed) {
         struct notice *notice = NULL;
-        const cl_int status = notice_open(&notice, NOTICE_PROGRAM, p->pfn_notify, (uintptr_t)p->user_data,
-            wow64_handle(p->program), wow64_id);
+        status = notice_open(&notice, NOTICE_PROGRAM, p->pfn_notify, (uintptr_t)p->user_data, wow64_handle(p->program),
+            wow64_id);
         if (status == CL_SUCCESS)
-            p->result = host_table.clBuildProgram(wow64_handle(p->program), p->num_devices, (void *)device_list,
+            status = host_table.clBuildProgram(wow64_handle(p->program), p->num_devices, (void *)device_list,
                 (void *)(uintptr_t)p->options, notice ? notice_on_program : NULL,
                 notice ? (void *)notice : (void *)(uintptr_t)p->user_data);
-        else
-            p->result = status;
-        notice_close(notice, NULL, p->result == CL_SUCCESS);
+        notice_close(notice, NULL, status == CL_SUCCESS);
     }
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clUnloadCompiler(void *arguments)
 {
-    struct wow64_clUnloadCompiler *p = arguments;
+    host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clUnloadCompiler();
+        status = host_table.clUnloadCompiler();
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetProgramInfo(void *arguments)
 {
-    struct wow64_clGetProgramInfo *p = arguments;
+    struct wow64_clGetProgramInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->program, CL_INVALID_PROGRAM);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetProgramInfo(wow64_handle(p->program), p->param_name, info.size, info.value,
+        status = host_table.clGetProgramInfo(wow64_handle(p->program), p->param_name, info.size, info.value,
             &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetProgramBuildInfo(void *arguments)
 {
-    struct wow64_clGetProgramBuildInfo *p = arguments;
+    struct wow64_clGetProgramBuildInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->program, CL_INVALID_PROGRAM);
     handle_check(&s, p->device, CL_INVALID_DEVICE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetProgramBuildInfo(wow64_handle(p->program), wow64_handle(p->device), p->param_name,
+        status = host_table.clGetProgramBuildInfo(wow64_handle(p->program), wow64_handle(p->device), p->param_name,
             info.size, info.value, &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateKernel(void *arguments)
 {
-    struct wow64_clCreateKernel *p = arguments;
+    struct wow64_clCreateKernel *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->program, CL_INVALID_PROGRAM);
     p->result = 0;
     if (!s.failed)
@@ -594,299 +557,281 @@ static int wow64_on_clCreateKernel(void *arguments)
 
 static int wow64_on_clCreateKernelsInProgram(void *arguments)
 {
-    struct wow64_clCreateKernelsInProgram *p = arguments;
+    struct wow64_clCreateKernelsInProgram *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->program, CL_INVALID_PROGRAM);
     void **kernels = handles_out(&s, p->kernels, p->num_kernels);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clCreateKernelsInProgram(wow64_handle(p->program), p->num_kernels, (void *)kernels,
+        status = host_table.clCreateKernelsInProgram(wow64_handle(p->program), p->num_kernels, (void *)kernels,
             (void *)(uintptr_t)p->num_kernels_ret);
-    handles_back(p->kernels, kernels, p->num_kernels, p->result == CL_SUCCESS);
+    handles_back(p->kernels, kernels, p->num_kernels, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clRetainKernel(void *arguments)
 {
-    struct wow64_clRetainKernel *p = arguments;
+    struct wow64_clRetainKernel *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->kernel, CL_INVALID_KERNEL);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clRetainKernel(wow64_handle(p->kernel));
+        status = host_table.clRetainKernel(wow64_handle(p->kernel));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clReleaseKernel(void *arguments)
 {
-    struct wow64_clReleaseKernel *p = arguments;
+    struct wow64_clReleaseKernel *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->kernel, CL_INVALID_KERNEL);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clReleaseKernel(wow64_handle(p->kernel));
+        status = host_table.clReleaseKernel(wow64_handle(p->kernel));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetKernelInfo(void *arguments)
 {
-    struct wow64_clGetKernelInfo *p = arguments;
+    struct wow64_clGetKernelInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->kernel, CL_INVALID_KERNEL);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetKernelInfo(wow64_handle(p->kernel), p->param_name, info.size, info.value,
+        status = host_table.clGetKernelInfo(wow64_handle(p->kernel), p->param_name, info.size, info.value,
             &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetKernelWorkGroupInfo(void *arguments)
 {
-    struct wow64_clGetKernelWorkGroupInfo *p = arguments;
+    struct wow64_clGetKernelWorkGroupInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->kernel, CL_INVALID_KERNEL);
     handle_check(&s, p->device, CL_INVALID_DEVICE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetKernelWorkGroupInfo(wow64_handle(p->kernel), wow64_handle(p->device), p->param_name,
+        status = host_table.clGetKernelWorkGroupInfo(wow64_handle(p->kernel), wow64_handle(p->device), p->param_name,
             info.size, info.value, &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clWaitForEvents(void *arguments)
 {
-    struct wow64_clWaitForEvents *p = arguments;
+    struct wow64_clWaitForEvents *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     void *const *event_list = handles_in(&s, p->event_list, p->num_events);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clWaitForEvents(p->num_events, (void *)event_list);
+        status = host_table.clWaitForEvents(p->num_events, (void *)event_list);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetEventInfo(void *arguments)
 {
-    struct wow64_clGetEventInfo *p = arguments;
+    struct wow64_clGetEventInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->event, CL_INVALID_EVENT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetEventInfo(wow64_handle(p->event), p->param_name, info.size, info.value,
+        status = host_table.clGetEventInfo(wow64_handle(p->event), p->param_name, info.size, info.value,
             &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clRetainEvent(void *arguments)
 {
-    struct wow64_clRetainEvent *p = arguments;
+    struct wow64_clRetainEvent *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->event, CL_INVALID_EVENT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clRetainEvent(wow64_handle(p->event));
+        status = host_table.clRetainEvent(wow64_handle(p->event));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clReleaseEvent(void *arguments)
 {
-    struct wow64_clReleaseEvent *p = arguments;
+    struct wow64_clReleaseEvent *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->event, CL_INVALID_EVENT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clReleaseEvent(wow64_handle(p->event));
+        status = host_table.clReleaseEvent(wow64_handle(p->event));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetEventProfilingInfo(void *arguments)
 {
-    struct wow64_clGetEventProfilingInfo *p = arguments;
+    struct wow64_clGetEventProfilingInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->event, CL_INVALID_EVENT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetEventProfilingInfo(wow64_handle(p->event), p->param_name, info.size, info.value,
+        status = host_table.clGetEventProfilingInfo(wow64_handle(p->event), p->param_name, info.size, info.value,
             &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clFlush(void *arguments)
 {
-    struct wow64_clFlush *p = arguments;
+    struct wow64_clFlush *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clFlush(wow64_handle(p->command_queue));
+        status = host_table.clFlush(wow64_handle(p->command_queue));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clFinish(void *arguments)
 {
-    struct wow64_clFinish *p = arguments;
+    struct wow64_clFinish *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clFinish(wow64_handle(p->command_queue));
+        status = host_table.clFinish(wow64_handle(p->command_queue));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueReadBuffer(void *arguments)
 {
-    struct wow64_clEnqueueReadBuffer *p = arguments;
+    struct wow64_clEnqueueReadBuffer *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->buffer, CL_INVALID_MEM_OBJECT);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueReadBuffer(wow64_handle(p->command_queue), wow64_handle(p->buffer),
+        status = host_table.clEnqueueReadBuffer(wow64_handle(p->command_queue), wow64_handle(p->buffer),
             p->blocking_read, p->offset, p->cb, (void *)(uintptr_t)p->ptr, p->num_events_in_wait_list,
             (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueWriteBuffer(void *arguments)
 {
-    struct wow64_clEnqueueWriteBuffer *p = arguments;
+    struct wow64_clEnqueueWriteBuffer *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->buffer, CL_INVALID_MEM_OBJECT);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueWriteBuffer(wow64_handle(p->command_queue), wow64_handle(p->buffer),
+        status = host_table.clEnqueueWriteBuffer(wow64_handle(p->command_queue), wow64_handle(p->buffer),
             p->blocking_write, p->offset, p->cb, (void *)(uintptr_t)p->ptr, p->num_events_in_wait_list,
             (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueCopyBuffer(void *arguments)
 {
-    struct wow64_clEnqueueCopyBuffer *p = arguments;
+    struct wow64_clEnqueueCopyBuffer *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->src_buffer, CL_INVALID_MEM_OBJECT);
     handle_check(&s, p->dst_buffer, CL_INVALID_MEM_OBJECT);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueCopyBuffer(wow64_handle(p->command_queue), wow64_handle(p->src_buffer),
+        status = host_table.clEnqueueCopyBuffer(wow64_handle(p->command_queue), wow64_handle(p->src_buffer),
             wow64_handle(p->dst_buffer), p->src_offset, p->dst_offset, p->cb, p->num_events_in_wait_list,
             (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueReadImage(void *arguments)
 {
-    struct wow64_clEnqueueReadImage *p = arguments;
+    struct wow64_clEnqueueReadImage *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->image, CL_INVALID_MEM_OBJECT);
     const size_t *origin = sizes_in(&s, p->origin, 3);
     const size_t *region = sizes_in(&s, p->region, 3);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueReadImage(wow64_handle(p->command_queue), wow64_handle(p->image),
-            p->blocking_read, origin, region, p->row_pitch, p->slice_pitch, (void *)(uintptr_t)p->ptr,
-            p->num_events_in_wait_list, (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+        status = host_table.clEnqueueReadImage(wow64_handle(p->command_queue), wow64_handle(p->image), p->blocking_read,
+            origin, region, p->row_pitch, p->slice_pitch, (void *)(uintptr_t)p->ptr, p->num_events_in_wait_list,
+            (void *)event_wait_list, (void *)event);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueWriteImage(void *arguments)
 {
-    struct wow64_clEnqueueWriteImage *p = arguments;
+    struct wow64_clEnqueueWriteImage *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->image, CL_INVALID_MEM_OBJECT);
     const size_t *origin = sizes_in(&s, p->origin, 3);
     const size_t *region = sizes_in(&s, p->region, 3);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueWriteImage(wow64_handle(p->command_queue), wow64_handle(p->image),
+        status = host_table.clEnqueueWriteImage(wow64_handle(p->command_queue), wow64_handle(p->image),
             p->blocking_write, origin, region, p->input_row_pitch, p->input_slice_pitch, (void *)(uintptr_t)p->ptr,
             p->num_events_in_wait_list, (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueCopyImage(void *arguments)
 {
-    struct wow64_clEnqueueCopyImage *p = arguments;
+    struct wow64_clEnqueueCopyImage *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->src_image, CL_INVALID_MEM_OBJECT);
     handle_check(&s, p->dst_image, CL_INVALID_MEM_OBJECT);
@@ -895,22 +840,21 @@ static int wow64_on_clEnqueueCopyImage(void *arguments)
     const size_t *region = sizes_in(&s, p->region, 3);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueCopyImage(wow64_handle(p->command_queue), wow64_handle(p->src_image),
+        status = host_table.clEnqueueCopyImage(wow64_handle(p->command_queue), wow64_handle(p->src_image),
             wow64_handle(p->dst_image), src_origin, dst_origin, region, p->num_events_in_wait_list,
             (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueCopyImageToBuffer(void *arguments)
 {
-    struct wow64_clEnqueueCopyImageToBuffer *p = arguments;
+    struct wow64_clEnqueueCopyImageToBuffer *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->src_image, CL_INVALID_MEM_OBJECT);
     handle_check(&s, p->dst_buffer, CL_INVALID_MEM_OBJECT);
@@ -918,22 +862,21 @@ static int wow64_on_clEnqueueCopyImageToBuffer(void *arguments)
     const size_t *region = sizes_in(&s, p->region, 3);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueCopyImageToBuffer(wow64_handle(p->command_queue), wow64_handle(p->src_image),
+        status = host_table.clEnqueueCopyImageToBuffer(wow64_handle(p->command_queue), wow64_handle(p->src_image),
             wow64_handle(p->dst_buffer), src_origin, region, p->dst_offset, p->num_events_in_wait_list,
             (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueCopyBufferToImage(void *arguments)
 {
-    struct wow64_clEnqueueCopyBufferToImage *p = arguments;
+    struct wow64_clEnqueueCopyBufferToImage *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->src_buffer, CL_INVALID_MEM_OBJECT);
     handle_check(&s, p->dst_image, CL_INVALID_MEM_OBJECT);
@@ -941,22 +884,21 @@ static int wow64_on_clEnqueueCopyBufferToImage(void *arguments)
     const size_t *region = sizes_in(&s, p->region, 3);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueCopyBufferToImage(wow64_handle(p->command_queue), wow64_handle(p->src_buffer),
+        status = host_table.clEnqueueCopyBufferToImage(wow64_handle(p->command_queue), wow64_handle(p->src_buffer),
             wow64_handle(p->dst_image), p->src_offset, dst_origin, region, p->num_events_in_wait_list,
             (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueNDRangeKernel(void *arguments)
 {
-    struct wow64_clEnqueueNDRangeKernel *p = arguments;
+    struct wow64_clEnqueueNDRangeKernel *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->kernel, CL_INVALID_KERNEL);
     const size_t *global_work_offset = sizes_in(&s, p->global_work_offset, p->work_dim);
@@ -964,110 +906,101 @@ static int wow64_on_clEnqueueNDRangeKernel(void *arguments)
     const size_t *local_work_size = sizes_in(&s, p->local_work_size, p->work_dim);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueNDRangeKernel(wow64_handle(p->command_queue), wow64_handle(p->kernel),
-            p->work_dim, global_work_offset, global_work_size, local_work_size, p->num_events_in_wait_list,
-            (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+        status = host_table.clEnqueueNDRangeKernel(wow64_handle(p->command_queue), wow64_handle(p->kernel), p->work_dim,
+            global_work_offset, global_work_size, local_work_size, p->num_events_in_wait_list, (void *)event_wait_list,
+            (void *)event);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueTask(void *arguments)
 {
-    struct wow64_clEnqueueTask *p = arguments;
+    struct wow64_clEnqueueTask *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->kernel, CL_INVALID_KERNEL);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueTask(wow64_handle(p->command_queue), wow64_handle(p->kernel),
+        status = host_table.clEnqueueTask(wow64_handle(p->command_queue), wow64_handle(p->kernel),
             p->num_events_in_wait_list, (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueMarker(void *arguments)
 {
-    struct wow64_clEnqueueMarker *p = arguments;
+    struct wow64_clEnqueueMarker *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueMarker(wow64_handle(p->command_queue), (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+        status = host_table.clEnqueueMarker(wow64_handle(p->command_queue), (void *)event);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueWaitForEvents(void *arguments)
 {
-    struct wow64_clEnqueueWaitForEvents *p = arguments;
+    struct wow64_clEnqueueWaitForEvents *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     void *const *event_list = handles_in(&s, p->event_list, p->num_events);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueWaitForEvents(wow64_handle(p->command_queue), p->num_events,
-            (void *)event_list);
+        status = host_table.clEnqueueWaitForEvents(wow64_handle(p->command_queue), p->num_events, (void *)event_list);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueBarrier(void *arguments)
 {
-    struct wow64_clEnqueueBarrier *p = arguments;
+    struct wow64_clEnqueueBarrier *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueBarrier(wow64_handle(p->command_queue));
+        status = host_table.clEnqueueBarrier(wow64_handle(p->command_queue));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clSetEventCallback(void *arguments)
 {
-    struct wow64_clSetEventCallback *p = arguments;
+    struct wow64_clSetEventCallback *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->event, CL_INVALID_EVENT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed) {
         struct notice *notice = NULL;
-        const cl_int status = notice_open(&notice, NOTICE_EVENT, p->pfn_notify, (uintptr_t)p->user_data,
-            wow64_handle(p->event), wow64_id);
+        status = notice_open(&notice, NOTICE_EVENT, p->pfn_notify, (uintptr_t)p->user_data, wow64_handle(p->event),
+            wow64_id);
         if (status == CL_SUCCESS)
-            p->result = host_table.clSetEventCallback(wow64_handle(p->event), (cl_int)p->command_exec_callback_type,
+            status = host_table.clSetEventCallback(wow64_handle(p->event), (cl_int)p->command_exec_callback_type,
                 notice ? notice_on_event : NULL, notice ? (void *)notice : (void *)(uintptr_t)p->user_data);
-        else
-            p->result = status;
-        notice_close(notice, NULL, p->result == CL_SUCCESS);
+        notice_close(notice, NULL, status == CL_SUCCESS);
     }
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateSubBuffer(void *arguments)
 {
-    struct wow64_clCreateSubBuffer *p = arguments;
+    struct wow64_clCreateSubBuffer *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->buffer, CL_INVALID_MEM_OBJECT);
     cl_buffer_region buffer_create_info;
     p->result = 0;
@@ -1082,33 +1015,29 @@ static int wow64_on_clCreateSubBuffer(void *arguments)
 
 static int wow64_on_clSetMemObjectDestructorCallback(void *arguments)
 {
-    struct wow64_clSetMemObjectDestructorCallback *p = arguments;
+    struct wow64_clSetMemObjectDestructorCallback *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->memobj, CL_INVALID_MEM_OBJECT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed) {
         struct notice *notice = NULL;
-        const cl_int status = notice_open(&notice, NOTICE_MEMORY, p->pfn_notify, (uintptr_t)p->user_data,
-            wow64_handle(p->memobj), wow64_id);
+        status = notice_open(&notice, NOTICE_MEMORY, p->pfn_notify, (uintptr_t)p->user_data, wow64_handle(p->memobj),
+            wow64_id);
         if (status == CL_SUCCESS)
-            p->result = host_table.clSetMemObjectDestructorCallback(wow64_handle(p->memobj),
-                notice ? notice_on_memory : NULL, notice ? (void *)notice : (void *)(uintptr_t)p->user_data);
-        else
-            p->result = status;
-        notice_close(notice, NULL, p->result == CL_SUCCESS);
+            status = host_table.clSetMemObjectDestructorCallback(wow64_handle(p->memobj), notice ? notice_on_memory : NULL,
+                notice ? (void *)notice : (void *)(uintptr_t)p->user_data);
+        notice_close(notice, NULL, status == CL_SUCCESS);
     }
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateUserEvent(void *arguments)
 {
-    struct wow64_clCreateUserEvent *p = arguments;
+    struct wow64_clCreateUserEvent *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     p->result = 0;
     if (!s.failed)
@@ -1121,24 +1050,22 @@ static int wow64_on_clCreateUserEvent(void *arguments)
 
 static int wow64_on_clSetUserEventStatus(void *arguments)
 {
-    struct wow64_clSetUserEventStatus *p = arguments;
+    struct wow64_clSetUserEventStatus *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->event, CL_INVALID_EVENT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clSetUserEventStatus(wow64_handle(p->event), (cl_int)p->execution_status);
+        status = host_table.clSetUserEventStatus(wow64_handle(p->event), (cl_int)p->execution_status);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueReadBufferRect(void *arguments)
 {
-    struct wow64_clEnqueueReadBufferRect *p = arguments;
+    struct wow64_clEnqueueReadBufferRect *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->buffer, CL_INVALID_MEM_OBJECT);
     const size_t *buffer_origin = sizes_in(&s, p->buffer_origin, 3);
@@ -1146,23 +1073,22 @@ static int wow64_on_clEnqueueReadBufferRect(void *arguments)
     const size_t *region = sizes_in(&s, p->region, 3);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueReadBufferRect(wow64_handle(p->command_queue), wow64_handle(p->buffer),
+        status = host_table.clEnqueueReadBufferRect(wow64_handle(p->command_queue), wow64_handle(p->buffer),
             p->blocking_read, buffer_origin, host_origin, region, p->buffer_row_pitch, p->buffer_slice_pitch,
             p->host_row_pitch, p->host_slice_pitch, (void *)(uintptr_t)p->ptr, p->num_events_in_wait_list,
             (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueWriteBufferRect(void *arguments)
 {
-    struct wow64_clEnqueueWriteBufferRect *p = arguments;
+    struct wow64_clEnqueueWriteBufferRect *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->buffer, CL_INVALID_MEM_OBJECT);
     const size_t *buffer_origin = sizes_in(&s, p->buffer_origin, 3);
@@ -1170,23 +1096,22 @@ static int wow64_on_clEnqueueWriteBufferRect(void *arguments)
     const size_t *region = sizes_in(&s, p->region, 3);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueWriteBufferRect(wow64_handle(p->command_queue), wow64_handle(p->buffer),
+        status = host_table.clEnqueueWriteBufferRect(wow64_handle(p->command_queue), wow64_handle(p->buffer),
             p->blocking_read, buffer_origin, host_origin, region, p->buffer_row_pitch, p->buffer_slice_pitch,
             p->host_row_pitch, p->host_slice_pitch, (void *)(uintptr_t)p->ptr, p->num_events_in_wait_list,
             (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueCopyBufferRect(void *arguments)
 {
-    struct wow64_clEnqueueCopyBufferRect *p = arguments;
+    struct wow64_clEnqueueCopyBufferRect *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->src_buffer, CL_INVALID_MEM_OBJECT);
     handle_check(&s, p->dst_buffer, CL_INVALID_MEM_OBJECT);
@@ -1195,114 +1120,107 @@ static int wow64_on_clEnqueueCopyBufferRect(void *arguments)
     const size_t *region = sizes_in(&s, p->region, 3);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueCopyBufferRect(wow64_handle(p->command_queue), wow64_handle(p->src_buffer),
+        status = host_table.clEnqueueCopyBufferRect(wow64_handle(p->command_queue), wow64_handle(p->src_buffer),
             wow64_handle(p->dst_buffer), src_origin, dst_origin, region, p->src_row_pitch, p->src_slice_pitch,
             p->dst_row_pitch, p->dst_slice_pitch, p->num_events_in_wait_list, (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateSubDevicesEXT(void *arguments)
 {
-    struct wow64_clCreateSubDevicesEXT *p = arguments;
+    struct wow64_clCreateSubDevicesEXT *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->in_device, CL_INVALID_DEVICE);
     void **out_devices = handles_out(&s, p->out_devices, p->num_entries);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clCreateSubDevicesEXT(wow64_handle(p->in_device),
+        status = host_table.clCreateSubDevicesEXT(wow64_handle(p->in_device),
             (void *)(uintptr_t)p->partition_properties, p->num_entries, (void *)out_devices,
             (void *)(uintptr_t)p->num_devices);
-    handles_back(p->out_devices, out_devices, p->num_entries, p->result == CL_SUCCESS);
+    handles_back(p->out_devices, out_devices, p->num_entries, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clRetainDeviceEXT(void *arguments)
 {
-    struct wow64_clRetainDeviceEXT *p = arguments;
+    struct wow64_clRetainDeviceEXT *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->device, CL_INVALID_DEVICE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clRetainDeviceEXT(wow64_handle(p->device));
+        status = host_table.clRetainDeviceEXT(wow64_handle(p->device));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clReleaseDeviceEXT(void *arguments)
 {
-    struct wow64_clReleaseDeviceEXT *p = arguments;
+    struct wow64_clReleaseDeviceEXT *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->device, CL_INVALID_DEVICE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clReleaseDeviceEXT(wow64_handle(p->device));
+        status = host_table.clReleaseDeviceEXT(wow64_handle(p->device));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateSubDevices(void *arguments)
 {
-    struct wow64_clCreateSubDevices *p = arguments;
+    struct wow64_clCreateSubDevices *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->in_device, CL_INVALID_DEVICE);
     const intptr_t *partition_properties = words_in(&s, p->partition_properties, false);
     void **out_devices = handles_out(&s, p->out_devices, p->num_entries);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clCreateSubDevices(wow64_handle(p->in_device), (void *)partition_properties,
-            p->num_entries, (void *)out_devices, (void *)(uintptr_t)p->num_devices);
-    handles_back(p->out_devices, out_devices, p->num_entries, p->result == CL_SUCCESS);
+        status = host_table.clCreateSubDevices(wow64_handle(p->in_device), (void *)partition_properties, p->num_entries,
+            (void *)out_devices, (void *)(uintptr_t)p->num_devices);
+    handles_back(p->out_devices, out_devices, p->num_entries, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clRetainDevice(void *arguments)
 {
-    struct wow64_clRetainDevice *p = arguments;
+    struct wow64_clRetainDevice *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->device, CL_INVALID_DEVICE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clRetainDevice(wow64_handle(p->device));
+        status = host_table.clRetainDevice(wow64_handle(p->device));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clReleaseDevice(void *arguments)
 {
-    struct wow64_clReleaseDevice *p = arguments;
+    struct wow64_clReleaseDevice *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->device, CL_INVALID_DEVICE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clReleaseDevice(wow64_handle(p->device));
+        status = host_table.clReleaseDevice(wow64_handle(p->device));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateImage(void *arguments)
 {
-    struct wow64_clCreateImage *p = arguments;
+    struct wow64_clCreateImage *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     cl_image_desc image_desc;
     p->result = 0;
@@ -1318,10 +1236,9 @@ static int wow64_on_clCreateImage(void *arguments)
 
 static int wow64_on_clCreateProgramWithBuiltInKernels(void *arguments)
 {
-    struct wow64_clCreateProgramWithBuiltInKernels *p = arguments;
+    struct wow64_clCreateProgramWithBuiltInKernels *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     void *const *device_list = handles_in(&s, p->device_list, p->num_devices);
     p->result = 0;
@@ -1336,37 +1253,33 @@ static int wow64_on_clCreateProgramWithBuiltInKernels(void *arguments)
 
 static int wow64_on_clCompileProgram(void *arguments)
 {
-    struct wow64_clCompileProgram *p = arguments;
+    struct wow64_clCompileProgram *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->program, CL_INVALID_PROGRAM);
     void *const *device_list = handles_in(&s, p->device_list, p->num_devices);
     void *const *input_headers = handles_in(&s, p->input_headers, p->num_input_headers);
     void *const *header_include_names = pointers_in(&s, p->header_include_names, p->num_input_headers);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed) {
         struct notice *notice = NULL;
-        const cl_int status = notice_open(&notice, NOTICE_PROGRAM, p->pfn_notify, (uintptr_t)p->user_data,
-            wow64_handle(p->program), wow64_id);
+        status = notice_open(&notice, NOTICE_PROGRAM, p->pfn_notify, (uintptr_t)p->user_data, wow64_handle(p->program),
+            wow64_id);
         if (status == CL_SUCCESS)
-            p->result = host_table.clCompileProgram(wow64_handle(p->program), p->num_devices, (void *)device_list,
+            status = host_table.clCompileProgram(wow64_handle(p->program), p->num_devices, (void *)device_list,
                 (void *)(uintptr_t)p->options, p->num_input_headers, (void *)input_headers, (void *)header_include_names,
                 notice ? notice_on_program : NULL, notice ? (void *)notice : (void *)(uintptr_t)p->user_data);
-        else
-            p->result = status;
-        notice_close(notice, NULL, p->result == CL_SUCCESS);
+        notice_close(notice, NULL, status == CL_SUCCESS);
     }
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clLinkProgram(void *arguments)
 {
-    struct wow64_clLinkProgram *p = arguments;
+    struct wow64_clLinkProgram *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     void *const *device_list = handles_in(&s, p->device_list, p->num_devices);
     void *const *input_programs = handles_in(&s, p->input_programs, p->num_input_programs);
@@ -1391,138 +1304,130 @@ static int wow64_on_clLinkProgram(void *arguments)
 
 static int wow64_on_clUnloadPlatformCompiler(void *arguments)
 {
-    struct wow64_clUnloadPlatformCompiler *p = arguments;
+    struct wow64_clUnloadPlatformCompiler *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->platform, CL_INVALID_PLATFORM);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clUnloadPlatformCompiler(wow64_handle(p->platform));
+        status = host_table.clUnloadPlatformCompiler(wow64_handle(p->platform));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetKernelArgInfo(void *arguments)
 {
-    struct wow64_clGetKernelArgInfo *p = arguments;
+    struct wow64_clGetKernelArgInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->kernel, CL_INVALID_KERNEL);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetKernelArgInfo(wow64_handle(p->kernel), p->arg_indx, p->param_name, info.size,
+        status = host_table.clGetKernelArgInfo(wow64_handle(p->kernel), p->arg_indx, p->param_name, info.size,
             info.value, &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueFillBuffer(void *arguments)
 {
-    struct wow64_clEnqueueFillBuffer *p = arguments;
+    struct wow64_clEnqueueFillBuffer *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->buffer, CL_INVALID_MEM_OBJECT);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueFillBuffer(wow64_handle(p->command_queue), wow64_handle(p->buffer),
+        status = host_table.clEnqueueFillBuffer(wow64_handle(p->command_queue), wow64_handle(p->buffer),
             (void *)(uintptr_t)p->pattern, p->pattern_size, p->offset, p->cb, p->num_events_in_wait_list,
             (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueFillImage(void *arguments)
 {
-    struct wow64_clEnqueueFillImage *p = arguments;
+    struct wow64_clEnqueueFillImage *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     handle_check(&s, p->image, CL_INVALID_MEM_OBJECT);
     const size_t *origin = sizes_in(&s, p->origin, 3);
     const size_t *region = sizes_in(&s, p->region, 3);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueFillImage(wow64_handle(p->command_queue), wow64_handle(p->image),
+        status = host_table.clEnqueueFillImage(wow64_handle(p->command_queue), wow64_handle(p->image),
             (void *)(uintptr_t)p->fill_color, origin, region, p->num_events_in_wait_list, (void *)event_wait_list,
             (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueMigrateMemObjects(void *arguments)
 {
-    struct wow64_clEnqueueMigrateMemObjects *p = arguments;
+    struct wow64_clEnqueueMigrateMemObjects *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     void *const *mem_objects = handles_in(&s, p->mem_objects, p->num_mem_objects);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueMigrateMemObjects(wow64_handle(p->command_queue), p->num_mem_objects,
+        status = host_table.clEnqueueMigrateMemObjects(wow64_handle(p->command_queue), p->num_mem_objects,
             (void *)mem_objects, p->flags, p->num_events_in_wait_list, (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueMarkerWithWaitList(void *arguments)
 {
-    struct wow64_clEnqueueMarkerWithWaitList *p = arguments;
+    struct wow64_clEnqueueMarkerWithWaitList *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueMarkerWithWaitList(wow64_handle(p->command_queue), p->num_events_in_wait_list,
+        status = host_table.clEnqueueMarkerWithWaitList(wow64_handle(p->command_queue), p->num_events_in_wait_list,
             (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clEnqueueBarrierWithWaitList(void *arguments)
 {
-    struct wow64_clEnqueueBarrierWithWaitList *p = arguments;
+    struct wow64_clEnqueueBarrierWithWaitList *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
     void *const *event_wait_list = handles_in(&s, p->event_wait_list, p->num_events_in_wait_list);
     void **event = handles_out(&s, p->event, 1);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clEnqueueBarrierWithWaitList(wow64_handle(p->command_queue), p->num_events_in_wait_list,
+        status = host_table.clEnqueueBarrierWithWaitList(wow64_handle(p->command_queue), p->num_events_in_wait_list,
             (void *)event_wait_list, (void *)event);
-    handles_back(p->event, event, 1, p->result == CL_SUCCESS);
+    handles_back(p->event, event, 1, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateCommandQueueWithProperties(void *arguments)
 {
-    struct wow64_clCreateCommandQueueWithProperties *p = arguments;
+    struct wow64_clCreateCommandQueueWithProperties *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     handle_check(&s, p->device, CL_INVALID_DEVICE);
     p->result = 0;
@@ -1537,10 +1442,9 @@ static int wow64_on_clCreateCommandQueueWithProperties(void *arguments)
 
 static int wow64_on_clCreatePipe(void *arguments)
 {
-    struct wow64_clCreatePipe *p = arguments;
+    struct wow64_clCreatePipe *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     const intptr_t *properties = words_in(&s, p->properties, false);
     p->result = 0;
@@ -1555,27 +1459,24 @@ static int wow64_on_clCreatePipe(void *arguments)
 
 static int wow64_on_clGetPipeInfo(void *arguments)
 {
-    struct wow64_clGetPipeInfo *p = arguments;
+    struct wow64_clGetPipeInfo *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     struct info info = info_begin(&s, p->param_name, p->param_value_size, p->param_value);
     handle_check(&s, p->pipe, CL_INVALID_MEM_OBJECT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetPipeInfo(wow64_handle(p->pipe), p->param_name, info.size, info.value,
-            &info.size_ret);
-    info_end(&info, p->param_value, p->param_value_size_ret, p->result == CL_SUCCESS);
+        status = host_table.clGetPipeInfo(wow64_handle(p->pipe), p->param_name, info.size, info.value, &info.size_ret);
+    info_end(&info, p->param_value, p->param_value_size_ret, status == CL_SUCCESS);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateSamplerWithProperties(void *arguments)
 {
-    struct wow64_clCreateSamplerWithProperties *p = arguments;
+    struct wow64_clCreateSamplerWithProperties *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     p->result = 0;
     if (!s.failed)
@@ -1589,10 +1490,9 @@ static int wow64_on_clCreateSamplerWithProperties(void *arguments)
 
 static int wow64_on_clCloneKernel(void *arguments)
 {
-    struct wow64_clCloneKernel *p = arguments;
+    struct wow64_clCloneKernel *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->source_kernel, CL_INVALID_KERNEL);
     p->result = 0;
     if (!s.failed)
@@ -1606,10 +1506,9 @@ static int wow64_on_clCloneKernel(void *arguments)
 
 static int wow64_on_clCreateProgramWithIL(void *arguments)
 {
-    struct wow64_clCreateProgramWithIL *p = arguments;
+    struct wow64_clCreateProgramWithIL *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     p->result = 0;
     if (!s.failed)
@@ -1623,93 +1522,85 @@ static int wow64_on_clCreateProgramWithIL(void *arguments)
 
 static int wow64_on_clGetDeviceAndHostTimer(void *arguments)
 {
-    struct wow64_clGetDeviceAndHostTimer *p = arguments;
+    struct wow64_clGetDeviceAndHostTimer *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->device, CL_INVALID_DEVICE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetDeviceAndHostTimer(wow64_handle(p->device), (void *)(uintptr_t)p->device_timestamp,
+        status = host_table.clGetDeviceAndHostTimer(wow64_handle(p->device), (void *)(uintptr_t)p->device_timestamp,
             (void *)(uintptr_t)p->host_timestamp);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clGetHostTimer(void *arguments)
 {
-    struct wow64_clGetHostTimer *p = arguments;
+    struct wow64_clGetHostTimer *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->device, CL_INVALID_DEVICE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clGetHostTimer(wow64_handle(p->device), (void *)(uintptr_t)p->host_timestamp);
+        status = host_table.clGetHostTimer(wow64_handle(p->device), (void *)(uintptr_t)p->host_timestamp);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clSetDefaultDeviceCommandQueue(void *arguments)
 {
-    struct wow64_clSetDefaultDeviceCommandQueue *p = arguments;
+    struct wow64_clSetDefaultDeviceCommandQueue *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     handle_check(&s, p->device, CL_INVALID_DEVICE);
     handle_check(&s, p->command_queue, CL_INVALID_COMMAND_QUEUE);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clSetDefaultDeviceCommandQueue(wow64_handle(p->context), wow64_handle(p->device),
+        status = host_table.clSetDefaultDeviceCommandQueue(wow64_handle(p->context), wow64_handle(p->device),
             wow64_handle(p->command_queue));
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clSetProgramReleaseCallback(void *arguments)
 {
-    struct wow64_clSetProgramReleaseCallback *p = arguments;
+    struct wow64_clSetProgramReleaseCallback *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->program, CL_INVALID_PROGRAM);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed) {
         struct notice *notice = NULL;
-        const cl_int status = notice_open(&notice, NOTICE_PROGRAM, p->pfn_notify, (uintptr_t)p->user_data, NULL, wow64_id);
+        status = notice_open(&notice, NOTICE_PROGRAM, p->pfn_notify, (uintptr_t)p->user_data, NULL, wow64_id);
         if (status == CL_SUCCESS)
-            p->result = host_table.clSetProgramReleaseCallback(wow64_handle(p->program), notice ? notice_on_program : NULL,
+            status = host_table.clSetProgramReleaseCallback(wow64_handle(p->program), notice ? notice_on_program : NULL,
                 notice ? (void *)notice : (void *)(uintptr_t)p->user_data);
-        else
-            p->result = status;
-        notice_close(notice, NULL, p->result == CL_SUCCESS);
+        notice_close(notice, NULL, status == CL_SUCCESS);
     }
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clSetProgramSpecializationConstant(void *arguments)
 {
-    struct wow64_clSetProgramSpecializationConstant *p = arguments;
+    struct wow64_clSetProgramSpecializationConstant *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->program, CL_INVALID_PROGRAM);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed)
-        p->result = host_table.clSetProgramSpecializationConstant(wow64_handle(p->program), p->spec_id, p->spec_size,
+        status = host_table.clSetProgramSpecializationConstant(wow64_handle(p->program), p->spec_id, p->spec_size,
             (void *)(uintptr_t)p->spec_value);
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 static int wow64_on_clCreateBufferWithProperties(void *arguments)
 {
-    struct wow64_clCreateBufferWithProperties *p = arguments;
+    struct wow64_clCreateBufferWithProperties *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     p->result = 0;
     if (!s.failed)
@@ -1724,10 +1615,9 @@ static int wow64_on_clCreateBufferWithProperties(void *arguments)
 
 static int wow64_on_clCreateImageWithProperties(void *arguments)
 {
-    struct wow64_clCreateImageWithProperties *p = arguments;
+    struct wow64_clCreateImageWithProperties *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
     cl_image_desc image_desc;
     p->result = 0;
@@ -1743,25 +1633,21 @@ static int wow64_on_clCreateImageWithProperties(void *arguments)
 
 static int wow64_on_clSetContextDestructorCallback(void *arguments)
 {
-    struct wow64_clSetContextDestructorCallback *p = arguments;
+    struct wow64_clSetContextDestructorCallback *p = host_enter(arguments);
     struct scratch s;
     scratch_begin(&s);
-    host_enter();
     handle_check(&s, p->context, CL_INVALID_CONTEXT);
-    p->result = (uint32_t)s.code;
+    cl_int status = s.code;
     if (!s.failed) {
         struct notice *notice = NULL;
-        const cl_int status = notice_open(&notice, NOTICE_CONTEXT_END, p->pfn_notify, (uintptr_t)p->user_data, NULL,
-            wow64_id);
+        status = notice_open(&notice, NOTICE_CONTEXT_END, p->pfn_notify, (uintptr_t)p->user_data, NULL, wow64_id);
         if (status == CL_SUCCESS)
-            p->result = host_table.clSetContextDestructorCallback(wow64_handle(p->context),
+            status = host_table.clSetContextDestructorCallback(wow64_handle(p->context),
                 notice ? notice_on_context_end : NULL, notice ? (void *)notice : (void *)(uintptr_t)p->user_data);
-        else
-            p->result = status;
-        notice_close(notice, NULL, p->result == CL_SUCCESS);
+        notice_close(notice, NULL, status == CL_SUCCESS);
     }
     scratch_end(&s);
-    return 0;
+    return status;
 }
 
 /* NOLINTNEXTLINE(bugprone-reserved-identifier): Wine's name */

@@ -9,7 +9,6 @@ struct wow64_clGetPlatformIDs {
     uint32_t num_entries;
     uint32_t platforms;
     uint32_t num_platforms;
-    uint32_t result;
 };
 
 struct wow64_clGetPlatformInfo {
@@ -18,7 +17,6 @@ struct wow64_clGetPlatformInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clGetDeviceIDs {
@@ -27,7 +25,6 @@ struct wow64_clGetDeviceIDs {
     uint32_t num_entries;
     uint32_t devices;
     uint32_t num_devices;
-    uint32_t result;
 };
 
 struct wow64_clGetDeviceInfo {
@@ -36,7 +33,6 @@ struct wow64_clGetDeviceInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clCreateContext {
@@ -60,12 +56,10 @@ struct wow64_clCreateContextFromType {
 
 struct wow64_clRetainContext {
     uint32_t context;
-    uint32_t result;
 };
 
 struct wow64_clReleaseContext {
     uint32_t context;
-    uint32_t result;
 };
 
 struct wow64_clGetContextInfo {
@@ -74,7 +68,6 @@ struct wow64_clGetContextInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clCreateCommandQueue {
@@ -87,12 +80,10 @@ struct wow64_clCreateCommandQueue {
 
 struct wow64_clRetainCommandQueue {
     uint32_t command_queue;
-    uint32_t result;
 };
 
 struct wow64_clReleaseCommandQueue {
     uint32_t command_queue;
-    uint32_t result;
 };
 
 struct wow64_clGetCommandQueueInfo {
@@ -101,7 +92,6 @@ struct wow64_clGetCommandQueueInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clSetCommandQueueProperty {
@@ -109,7 +99,6 @@ struct wow64_clSetCommandQueueProperty {
     uint64_t properties __attribute__((aligned(8)));
     uint32_t enable;
     uint32_t old_properties;
-    uint32_t result;
 };
 
 struct wow64_clCreateBuffer {
@@ -149,12 +138,10 @@ struct wow64_clCreateImage3D {
 
 struct wow64_clRetainMemObject {
     uint32_t memobj;
-    uint32_t result;
 };
 
 struct wow64_clReleaseMemObject {
     uint32_t memobj;
-    uint32_t result;
 };
 
 struct wow64_clGetSupportedImageFormats {
@@ -164,7 +151,6 @@ struct wow64_clGetSupportedImageFormats {
     uint32_t num_entries;
     uint32_t image_formats;
     uint32_t num_image_formats;
-    uint32_t result;
 };
 
 struct wow64_clGetMemObjectInfo {
@@ -173,7 +159,6 @@ struct wow64_clGetMemObjectInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clGetImageInfo {
@@ -182,7 +167,6 @@ struct wow64_clGetImageInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clCreateSampler {
@@ -196,12 +180,10 @@ struct wow64_clCreateSampler {
 
 struct wow64_clRetainSampler {
     uint32_t sampler;
-    uint32_t result;
 };
 
 struct wow64_clReleaseSampler {
     uint32_t sampler;
-    uint32_t result;
 };
 
 struct wow64_clGetSamplerInfo {
@@ -210,7 +192,6 @@ struct wow64_clGetSamplerInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clCreateProgramWithSource {
@@ -235,12 +216,10 @@ struct wow64_clCreateProgramWithBinary {
 
 struct wow64_clRetainProgram {
     uint32_t program;
-    uint32_t result;
 };
 
 struct wow64_clReleaseProgram {
     uint32_t program;
-    uint32_t result;
 };
 
 struct wow64_clBuildProgram {
@@ -250,11 +229,10 @@ struct wow64_clBuildProgram {
     uint32_t options;
     uint32_t pfn_notify;
     uint32_t user_data;
-    uint32_t result;
 };
 
 struct wow64_clUnloadCompiler {
-    uint32_t result;
+    char unused;
 };
 
 struct wow64_clGetProgramInfo {
@@ -263,7 +241,6 @@ struct wow64_clGetProgramInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clGetProgramBuildInfo {
@@ -273,7 +250,6 @@ struct wow64_clGetProgramBuildInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clCreateKernel {
@@ -288,17 +264,14 @@ struct wow64_clCreateKernelsInProgram {
     uint32_t num_kernels;
     uint32_t kernels;
     uint32_t num_kernels_ret;
-    uint32_t result;
 };
 
 struct wow64_clRetainKernel {
     uint32_t kernel;
-    uint32_t result;
 };
 
 struct wow64_clReleaseKernel {
     uint32_t kernel;
-    uint32_t result;
 };
 
 struct wow64_clSetKernelArg {
@@ -306,7 +279,6 @@ struct wow64_clSetKernelArg {
     uint32_t arg_index;
     uint32_t arg_size;
     uint32_t arg_value;
-    uint32_t result;
 };
 
 struct wow64_clGetKernelInfo {
@@ -315,7 +287,6 @@ struct wow64_clGetKernelInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clGetKernelWorkGroupInfo {
@@ -325,13 +296,11 @@ struct wow64_clGetKernelWorkGroupInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clWaitForEvents {
     uint32_t num_events;
     uint32_t event_list;
-    uint32_t result;
 };
 
 struct wow64_clGetEventInfo {
@@ -340,17 +309,14 @@ struct wow64_clGetEventInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clRetainEvent {
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clReleaseEvent {
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clGetEventProfilingInfo {
@@ -359,17 +325,14 @@ struct wow64_clGetEventProfilingInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clFlush {
     uint32_t command_queue;
-    uint32_t result;
 };
 
 struct wow64_clFinish {
     uint32_t command_queue;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueReadBuffer {
@@ -382,7 +345,6 @@ struct wow64_clEnqueueReadBuffer {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueWriteBuffer {
@@ -395,7 +357,6 @@ struct wow64_clEnqueueWriteBuffer {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueCopyBuffer {
@@ -408,7 +369,6 @@ struct wow64_clEnqueueCopyBuffer {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueReadImage {
@@ -423,7 +383,6 @@ struct wow64_clEnqueueReadImage {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueWriteImage {
@@ -438,7 +397,6 @@ struct wow64_clEnqueueWriteImage {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueCopyImage {
@@ -451,7 +409,6 @@ struct wow64_clEnqueueCopyImage {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueCopyImageToBuffer {
@@ -464,7 +421,6 @@ struct wow64_clEnqueueCopyImageToBuffer {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueCopyBufferToImage {
@@ -477,7 +433,6 @@ struct wow64_clEnqueueCopyBufferToImage {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueMapBuffer {
@@ -520,7 +475,6 @@ struct wow64_clEnqueueUnmapMemObject {
     uint32_t event_wait_list;
     uint32_t event;
     _Alignas(8) uint64_t freed;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueNDRangeKernel {
@@ -533,7 +487,6 @@ struct wow64_clEnqueueNDRangeKernel {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueTask {
@@ -542,25 +495,21 @@ struct wow64_clEnqueueTask {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueMarker {
     uint32_t command_queue;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueWaitForEvents {
     uint32_t command_queue;
     uint32_t num_events;
     uint32_t event_list;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueBarrier {
     uint32_t command_queue;
-    uint32_t result;
 };
 
 struct wow64_clSetEventCallback {
@@ -568,7 +517,6 @@ struct wow64_clSetEventCallback {
     uint32_t command_exec_callback_type;
     uint32_t pfn_notify;
     uint32_t user_data;
-    uint32_t result;
 };
 
 struct wow64_clCreateSubBuffer {
@@ -584,7 +532,6 @@ struct wow64_clSetMemObjectDestructorCallback {
     uint32_t memobj;
     uint32_t pfn_notify;
     uint32_t user_data;
-    uint32_t result;
 };
 
 struct wow64_clCreateUserEvent {
@@ -596,7 +543,6 @@ struct wow64_clCreateUserEvent {
 struct wow64_clSetUserEventStatus {
     uint32_t event;
     uint32_t execution_status;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueReadBufferRect {
@@ -614,7 +560,6 @@ struct wow64_clEnqueueReadBufferRect {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueWriteBufferRect {
@@ -632,7 +577,6 @@ struct wow64_clEnqueueWriteBufferRect {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueCopyBufferRect {
@@ -649,7 +593,6 @@ struct wow64_clEnqueueCopyBufferRect {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clCreateSubDevicesEXT {
@@ -658,17 +601,14 @@ struct wow64_clCreateSubDevicesEXT {
     uint32_t num_entries;
     uint32_t out_devices;
     uint32_t num_devices;
-    uint32_t result;
 };
 
 struct wow64_clRetainDeviceEXT {
     uint32_t device;
-    uint32_t result;
 };
 
 struct wow64_clReleaseDeviceEXT {
     uint32_t device;
-    uint32_t result;
 };
 
 struct wow64_clCreateSubDevices {
@@ -677,17 +617,14 @@ struct wow64_clCreateSubDevices {
     uint32_t num_entries;
     uint32_t out_devices;
     uint32_t num_devices;
-    uint32_t result;
 };
 
 struct wow64_clRetainDevice {
     uint32_t device;
-    uint32_t result;
 };
 
 struct wow64_clReleaseDevice {
     uint32_t device;
-    uint32_t result;
 };
 
 struct wow64_clCreateImage {
@@ -719,7 +656,6 @@ struct wow64_clCompileProgram {
     uint32_t header_include_names;
     uint32_t pfn_notify;
     uint32_t user_data;
-    uint32_t result;
 };
 
 struct wow64_clLinkProgram {
@@ -737,7 +673,6 @@ struct wow64_clLinkProgram {
 
 struct wow64_clUnloadPlatformCompiler {
     uint32_t platform;
-    uint32_t result;
 };
 
 struct wow64_clGetKernelArgInfo {
@@ -747,7 +682,6 @@ struct wow64_clGetKernelArgInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueFillBuffer {
@@ -760,7 +694,6 @@ struct wow64_clEnqueueFillBuffer {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueFillImage {
@@ -772,7 +705,6 @@ struct wow64_clEnqueueFillImage {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueMigrateMemObjects {
@@ -783,7 +715,6 @@ struct wow64_clEnqueueMigrateMemObjects {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueMarkerWithWaitList {
@@ -791,7 +722,6 @@ struct wow64_clEnqueueMarkerWithWaitList {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clEnqueueBarrierWithWaitList {
@@ -799,7 +729,6 @@ struct wow64_clEnqueueBarrierWithWaitList {
     uint32_t num_events_in_wait_list;
     uint32_t event_wait_list;
     uint32_t event;
-    uint32_t result;
 };
 
 struct wow64_clCreateCommandQueueWithProperties {
@@ -826,7 +755,6 @@ struct wow64_clGetPipeInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clCreateSamplerWithProperties {
@@ -854,13 +782,11 @@ struct wow64_clGetDeviceAndHostTimer {
     uint32_t device;
     uint32_t device_timestamp;
     uint32_t host_timestamp;
-    uint32_t result;
 };
 
 struct wow64_clGetHostTimer {
     uint32_t device;
     uint32_t host_timestamp;
-    uint32_t result;
 };
 
 struct wow64_clGetKernelSubGroupInfo {
@@ -872,21 +798,18 @@ struct wow64_clGetKernelSubGroupInfo {
     uint32_t param_value_size;
     uint32_t param_value;
     uint32_t param_value_size_ret;
-    uint32_t result;
 };
 
 struct wow64_clSetDefaultDeviceCommandQueue {
     uint32_t context;
     uint32_t device;
     uint32_t command_queue;
-    uint32_t result;
 };
 
 struct wow64_clSetProgramReleaseCallback {
     uint32_t program;
     uint32_t pfn_notify;
     uint32_t user_data;
-    uint32_t result;
 };
 
 struct wow64_clSetProgramSpecializationConstant {
@@ -894,7 +817,6 @@ struct wow64_clSetProgramSpecializationConstant {
     uint32_t spec_id;
     uint32_t spec_size;
     uint32_t spec_value;
-    uint32_t result;
 };
 
 struct wow64_clCreateBufferWithProperties {
@@ -922,7 +844,6 @@ struct wow64_clSetContextDestructorCallback {
     uint32_t context;
     uint32_t pfn_notify;
     uint32_t user_data;
-    uint32_t result;
 };
 
 int wow64_on_clSetKernelArg(void *arguments);

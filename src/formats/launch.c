@@ -70,15 +70,16 @@ struct arguments {
 static cl_int before_launch(struct arguments *a, const char *call, cl_command_queue queue, cl_kernel kernel,
                             cl_uint *wait_count, const cl_event **wait)
 {
-    cl_uint indexes[KERNEL_ARGUMENTS] = {0};
-    bool reads[KERNEL_ARGUMENTS] = {false};
-    cl_int status = CL_SUCCESS;
     a->count = 0;
     event_list_open(&a->requantized);
     if (!kernel) /* some drivers crash */
         return log_refuse(call, CL_INVALID_KERNEL, "the kernel is NULL");
-    if (registry_hot())
-        a->count = kernel_records(kernel, RECORD_IMAGE, (struct record **)a->images, indexes, KERNEL_ARGUMENTS);
+    if (!registry_hot())
+        return CL_SUCCESS;
+    cl_uint indexes[KERNEL_ARGUMENTS] = {0};
+    bool reads[KERNEL_ARGUMENTS] = {false};
+    cl_int status = CL_SUCCESS;
+    a->count = kernel_records(kernel, RECORD_IMAGE, (struct record **)a->images, indexes, KERNEL_ARGUMENTS);
     for (cl_uint i = 0; i < a->count; i++)
         kernel_access(kernel, indexes[i], &reads[i], &a->writes[i]);
     for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++)

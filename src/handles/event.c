@@ -181,15 +181,22 @@ static cl_int query(const struct event_record *event, cl_event handle, cl_event_
     }
 }
 
+static cl_int CL_API_CALL query_hot(cl_event handle, cl_event_info name, size_t capacity, void *value, size_t *size_ret)
+{
+    struct event_record *record = registry_get(RECORD_EVENT, handle);
+    if (!record)
+        return below()->clGetEventInfo(handle, name, capacity, value, size_ret);
+    const cl_int status = query(record, handle, name, capacity, value, size_ret);
+    record_release(record);
+    return status;
+}
+
+/* A jump: where nothing is shared, nothing has to be saved for a call. */
 static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info param_name, size_t param_value_size,
                                          void *param_value, size_t *param_value_size_ret)
 {
-    struct event_record *record = registry_get(RECORD_EVENT, event);
-    const cl_int status =
-        record ? query(record, event, param_name, param_value_size, param_value, param_value_size_ret)
-               : below()->clGetEventInfo(event, param_name, param_value_size, param_value, param_value_size_ret);
-    record_release(record);
-    return status;
+    return (registry_hot() ? query_hot : below()->clGetEventInfo)(event, param_name, param_value_size, param_value,
+                                                                  param_value_size_ret);
 }
 
 static cl_int CL_API_CALL wait_for_events(cl_uint num_events, const cl_event *event_list)

@@ -92,16 +92,22 @@ static void note_argument(cl_kernel handle, cl_uint index, cl_mem value)
         note_first_argument(handle, index, value);
 }
 
-static cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint arg_index, size_t arg_size, const void *arg_value)
+static cl_int CL_API_CALL set_argument(cl_kernel kernel, cl_uint arg_index, size_t arg_size, const void *arg_value)
 {
     const cl_int status = below()->clSetKernelArg(kernel, arg_index, arg_size, arg_value);
-    if (status != CL_SUCCESS || !registry_hot())
+    if (status != CL_SUCCESS)
         return status;
     cl_mem value = NULL;
     if (arg_value && arg_size == sizeof(value))
         memcpy(&value, arg_value, sizeof(value)); /* a plain number of this size is not found in the registry */
     note_argument(kernel, arg_index, value);
     return status;
+}
+
+/* A jump, as for clGetEventInfo. */
+static cl_int CL_API_CALL set_kernel_arg(cl_kernel kernel, cl_uint arg_index, size_t arg_size, const void *arg_value)
+{
+    return (registry_hot() ? set_argument : below()->clSetKernelArg)(kernel, arg_index, arg_size, arg_value);
 }
 
 /* A pointer replaces the memory object that the argument named before. */

@@ -184,7 +184,7 @@ void dx9_cl_expect(struct dx9_surface *s, unsigned seed);
 /* Waits for all commands of a queue. */
 void dx9_wait(cl_command_queue queue);
 
-/* Says that the case goes without a format; scripts/support reads it. */
+/* Says that the case goes without a format. */
 void dx9_left_out(const struct dx9_format *format, const char *why);
 
 /* Direct3D writes `seed`, OpenCL finds it and writes the next one, which Direct3D finds. */
