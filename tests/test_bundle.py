@@ -147,6 +147,18 @@ def all_suites_run_on_hardware(machine):
 
 
 @case
+def a_driver_that_two_folders_link_is_taken_once(machine):
+    machine.opencl("gpu", "hardware")
+    machine.add_vulkan("gpu", "hardware")
+    link = machine.folder / "another/gpu.json"
+    link.parent.mkdir()
+    link.symlink_to(machine.vulkan[0])
+    machine.vulkan.append(link)
+    assert machine.run() == 0, machine.done.stderr
+    assert taken(machine, "Vulkan") == ["gpu.json"], machine.report
+
+
+@case
 def software_is_left_out_where_hardware_has_a_device(machine):
     machine.opencl("apocl", "software")
     machine.opencl("gpu", "hardware")

@@ -2,45 +2,28 @@
  *
  * A value's name is the path of a library, and the number 0 enables it. */
 #include "info.h"
-#include "info_rights.h"
-#include "info_text.h"
 
-#include "os/os.h"
-
+#include <aclapi.h>
 #include <stdio.h>
-#include <string.h>
-#include <wchar.h>
 
 #define KEY L"SOFTWARE\\Khronos\\OpenCL\\Layers"
 
-enum { ENABLED = 0, PATH_SIZE = MAX_PATH + 16 };
+enum { ENABLED = 0, PATH_SIZE = MAX_PATH };
 
-/* What Windows says to an error code, as a text for people. */
-static const char *windows_error(LONG code)
+static bool say_failed(LONG code)
 {
-    static char text[192];
-    if (code == ERROR_ACCESS_DENIED)
-        return "insufficient rights; run this as administrator";
-    snprintf(text, sizeof(text), "Windows error %ld", code);
-    return text;
-}
-
-static void say_failed(const char *what, LONG code)
-{
-    fprintf(stderr, "cld3dinfo: cannot %s HKLM\\%ls: %s\n", what, KEY, windows_error(code));
+    fprintf(stderr, "cld3dinfo: cannot write HKLM\\%ls: Windows error %ld%s\n", KEY, code,
+            code == ERROR_ACCESS_DENIED ? ", insufficient rights; run this as administrator" : "");
+    return false;
 }
 
 /* The place of cld3d.dll beside this program. False: this program's own path is too long for one. */
 static bool layer_path(wchar_t *path)
 {
-    const DWORD length = GetModuleFileNameW(NULL, path, MAX_PATH);
-    wchar_t *name = length > 0 && length < MAX_PATH ? wcsrchr(path, L'\\') : NULL;
-    if (!name) {
-        fprintf(stderr, "cld3dinfo: the path of this program has more than %d characters\n", MAX_PATH - 1);
-        return false;
-    }
-    wcscpy(name + 1, L"cld3d.dll");
-    return true;
+    if (library_path_beside(path, L"cld3d.dll"))
+        return true;
+    fprintf(stderr, "cld3dinfo: the path of this program has more than %d characters\n", MAX_PATH - 1);
+    return false;
 }
 
 static void say(const wchar_t *path, const char *what)
@@ -57,11 +40,43 @@ static bool is_enabled(HKEY key, const wchar_t *path)
            value == ENABLED;
 }
 
+/* ---- what the programs of all users load must not be what any of them has put there ---- */
+
+/* An entry that denies is not counted: it may be for some of them alone. */
+static bool lets_all_change(const ACE_HEADER *entry)
+{
+    static const GENERIC_MAPPING files = {FILE_GENERIC_READ, FILE_GENERIC_WRITE, FILE_GENERIC_EXECUTE, FILE_ALL_ACCESS};
+    static const DWORD change =
+        FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_DELETE_CHILD | DELETE | WRITE_DAC | WRITE_OWNER;
+    const ACCESS_ALLOWED_ACE *allowed = (const ACCESS_ALLOWED_ACE *)entry;
+    PSID who = (PSID)&allowed->SidStart;
+    if (entry->AceType != ACCESS_ALLOWED_ACE_TYPE || (entry->AceFlags & INHERIT_ONLY_ACE))
+        return false;
+    DWORD rights = allowed->Mask;
+    MapGenericMask(&rights, (GENERIC_MAPPING *)&files);
+    return (rights & change) && (IsWellKnownSid(who, WinWorldSid) || IsWellKnownSid(who, WinAuthenticatedUserSid) ||
+                                 IsWellKnownSid(who, WinBuiltinUsersSid));
+}
+
+static bool all_may_change(const wchar_t *path)
+{
+    PSECURITY_DESCRIPTOR rules = NULL;
+    PACL list = NULL;
+    void *entry;
+    const bool known = GetNamedSecurityInfoW((wchar_t *)path, SE_FILE_OBJECT, DACL_SECURITY_INFORMATION, NULL, NULL,
+                                             &list, NULL, &rules) == ERROR_SUCCESS;
+    bool found = !known || !list;
+    for (DWORD i = 0; !found && i < list->AceCount; i++)
+        found = GetAce(list, i, &entry) && lets_all_change(entry);
+    LocalFree(rules);
+    return found;
+}
+
 bool layer_register(void)
 {
-    wchar_t path[PATH_SIZE];
+    wchar_t path[PATH_SIZE], folder[PATH_SIZE];
+    char text[3 * PATH_SIZE];
     const DWORD enabled = ENABLED;
-    char why[4 * PATH_SIZE];
     HKEY key;
     if (!layer_path(path))
         return false;
@@ -69,22 +84,25 @@ bool layer_register(void)
         fprintf(stderr, "cld3dinfo: there is no cld3d.dll in the folder of this program; copy it there\n");
         return false;
     }
-    if (!rights_keep_library(path, os_is_wine(), why, sizeof(why))) {
-        fprintf(stderr, "cld3dinfo: not registered: %s; put it where only administrators may write\n", why);
+    wcscpy(folder, path);
+    *wcsrchr(folder, L'\\') = L'\0';
+    if (all_may_change(path) || all_may_change(folder)) {
+        text_from_wide(text, sizeof(text), all_may_change(path) ? path : folder);
+        fprintf(stderr,
+                "cld3dinfo: not registered: all users may change %s; put it where only administrators may write\n",
+                text);
         return false;
     }
     LONG code = RegCreateKeyExW(HKEY_LOCAL_MACHINE, KEY, 0, NULL, 0, KEY_READ | KEY_WRITE, NULL, &key, NULL);
-    if (code == ERROR_SUCCESS) {
-        const bool before = is_enabled(key, path);
-        code =
-            before ? ERROR_SUCCESS : RegSetValueExW(key, path, 0, REG_DWORD, (const BYTE *)&enabled, sizeof(enabled));
-        RegCloseKey(key);
-        if (code == ERROR_SUCCESS)
-            say(path, before ? "is already registered" : "registered");
-    }
     if (code != ERROR_SUCCESS)
-        say_failed("write", code);
-    return code == ERROR_SUCCESS;
+        return say_failed(code);
+    const bool before = is_enabled(key, path);
+    code = RegSetValueExW(key, path, 0, REG_DWORD, (const BYTE *)&enabled, sizeof(enabled));
+    RegCloseKey(key);
+    if (code != ERROR_SUCCESS)
+        return say_failed(code);
+    say(path, before ? "is already registered" : "registered");
+    return true;
 }
 
 /* The keys that layer_register made: those that hold nothing, from the lowest up to Khronos' own. Windows removes no key
@@ -115,10 +133,8 @@ bool layer_unregister(void)
         code = RegDeleteValueW(key, path);
         RegCloseKey(key);
     }
-    if (code != ERROR_SUCCESS && code != ERROR_FILE_NOT_FOUND) {
-        say_failed("write", code);
-        return false;
-    }
+    if (code != ERROR_SUCCESS && code != ERROR_FILE_NOT_FOUND)
+        return say_failed(code);
     if (code == ERROR_SUCCESS)
         remove_empty_keys();
     say(path, code == ERROR_SUCCESS ? "unregistered" : "is not registered");
@@ -130,51 +146,25 @@ bool layer_unregister(void)
 /* Characters in a value's name, as Windows documents, and those that are shown. */
 enum { LONGEST_NAME = 16383, SHOWN = 500 };
 
-static void tell_layer(HKEY key, wchar_t *path, DWORD type,
-                       void (*call)(void *context, const char *path, const char *state), void *context)
-{
-    char text[3 * SHOWN + 4];
-    const char *state = "enabled";
-    if (type != REG_DWORD)
-        state = "not a number, so loaders ignore it";
-    else if (!is_enabled(key, path))
-        state = "disabled";
-    else if (GetFileAttributesW(path) == INVALID_FILE_ATTRIBUTES)
-        state = "enabled, but the file does not exist";
-    const bool whole = wcslen(path) <= SHOWN;
-    path[SHOWN] = L'\0';
-    text_from_wide(text, sizeof(text) - 3, path);
-    if (!whole)
-        strcat(text, "...");
-    call(context, text, state);
-}
-
-void layers_each(void (*call)(void *context, const char *path, const char *state), void *context)
+void layers_report(struct fact *in)
 {
     static wchar_t path[LONGEST_NAME + 1];
+    char text[3 * SHOWN + 1];
+    struct fact *layers = report_list(in, "layers");
     HKEY key;
     if (RegOpenKeyExW(HKEY_LOCAL_MACHINE, KEY, 0, KEY_READ, &key) != ERROR_SUCCESS)
         return;
     for (DWORD i = 0;; i++) {
-        DWORD length = LONGEST_NAME + 1, type = REG_NONE;
-        if (RegEnumValueW(key, i, path, &length, NULL, &type, NULL, NULL) != ERROR_SUCCESS)
+        DWORD length = LONGEST_NAME + 1;
+        if (RegEnumValueW(key, i, path, &length, NULL, NULL, NULL, NULL) != ERROR_SUCCESS)
             break;
-        tell_layer(key, path, type, call, context);
+        const char *state = !is_enabled(key, path) ? "disabled"
+                            : GetFileAttributesW(path) == INVALID_FILE_ATTRIBUTES
+                                ? "enabled, but the file does not exist"
+                                : "enabled";
+        path[SHOWN] = L'\0';
+        text_from_wide(text, sizeof(text), path);
+        report_text(layers, NULL, i == 0 ? "OpenCL layers" : "", "%s (%s)", text, state);
     }
     RegCloseKey(key);
-}
-
-static void print_layer(void *context, const char *path, const char *state)
-{
-    bool *first = context;
-    print_field(*first ? "OpenCL layers" : "", "%s (%s)", path, state);
-    *first = false;
-}
-
-void print_layers(void)
-{
-    bool none = true;
-    layers_each(print_layer, &none);
-    if (none)
-        print_field("OpenCL layers", "none registered");
 }

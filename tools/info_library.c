@@ -1,6 +1,5 @@
 /* Libraries: where they were found and who made them. */
 #include "info.h"
-#include "info_text.h"
 #include "os/os.h"
 
 #include <stdio.h>
@@ -50,12 +49,8 @@ static bool is_wine_own(HMODULE module)
 static void describe(struct library *library)
 {
     library->wine = is_wine_own(library->module);
-    wchar_t path[MAX_PATH];
-    const DWORD length = GetModuleFileNameW(library->module, path, MAX_PATH);
-    if (length == 0 || length >= MAX_PATH) {
-        snprintf(library->path, sizeof(library->path), "(its path is unknown)");
-        return;
-    }
+    wchar_t path[MAX_PATH] = L"";
+    GetModuleFileNameW(library->module, path, MAX_PATH - 1);
     text_from_wide(library->path, sizeof(library->path), path);
     if (library->wine)
         snprintf(library->product, sizeof(library->product), "Wine's own");
@@ -68,20 +63,10 @@ void library_load(struct library *library, const char *name)
     if (!step(library->why, "loading %s", name))
         return;
     library->module = LoadLibraryA(name);
-    if (library->module) {
+    if (library->module)
         describe(library);
-        return;
-    }
-    const DWORD code = GetLastError();
-    wchar_t wide[128] = L"";
-    char text[3 * 128];
-    FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS | FORMAT_MESSAGE_MAX_WIDTH_MASK, NULL,
-                   code, 0, wide, sizeof(wide) / sizeof(wide[0]), NULL);
-    text_from_wide(text, sizeof(text), wide);
-    const size_t end = strlen(text);
-    if (end > 0 && text[end - 1] == '.')
-        text[end - 1] = '\0';
-    why_say(library->why, "%s cannot be loaded: Windows error %lu%s%.160s", name, code, text[0] ? ", " : "", text);
+    else
+        why_say(library->why, "%s cannot be loaded: Windows error %lu", name, GetLastError());
 }
 
 bool library_find(struct library *library, const char *path)
@@ -97,8 +82,7 @@ void (*library_function(const struct library *library, const char *name))(void)
     return library->module ? os_library_symbol((void *)library->module, name) : NULL;
 }
 
-/* The path of a file in the folder of this program; false if it is not known. */
-static bool path_beside(wchar_t *path, const wchar_t *file)
+bool library_path_beside(wchar_t *path, const wchar_t *file)
 {
     const DWORD length = GetModuleFileNameW(NULL, path, MAX_PATH);
     wchar_t *name = length > 0 && length < MAX_PATH ? wcsrchr(path, L'\\') : NULL;
@@ -108,52 +92,26 @@ static bool path_beside(wchar_t *path, const wchar_t *file)
     return true;
 }
 
-static bool has_path(const struct library *library, const wchar_t *path)
+bool library_only_here(const struct library *library, struct library *systems)
 {
-    char text[3 * MAX_PATH];
-    text_from_wide(text, sizeof(text), path);
-    return _stricmp(text, library->path) == 0;
+    wchar_t path[MAX_PATH + 16];
+    *systems = (struct library){0};
+    if (library->wine || !library_path_beside(path, L"OpenCL.dll"))
+        return false;
+    text_from_wide(systems->path, sizeof(systems->path), path);
+    if (_stricmp(systems->path, library->path) != 0 || GetSystemDirectoryW(path, MAX_PATH) >= MAX_PATH)
+        return false;
+    wcscat(path, L"\\OpenCL.dll");
+    text_from_wide(systems->path, sizeof(systems->path), path);
+    read_product(systems, path);
+    return strcmp(systems->product, library->product) != 0;
 }
 
-bool library_beside_unused(const struct library *library)
+void library_report(struct fact *in, const char *key, const char *label, const struct library *library)
 {
-    wchar_t beside[MAX_PATH];
-    return path_beside(beside, L"OpenCL.dll") && GetFileAttributesW(beside) != INVALID_FILE_ATTRIBUTES &&
-           (library->wine || !has_path(library, beside));
-}
-
-/* The mark of a file: that of a library, or of what Wine puts in its place. */
-static bool is_wine_file(const wchar_t *path)
-{
-    char head[sizeof(IMAGE_DOS_HEADER) + 16] = "";
-    FILE *file = _wfopen(path, L"rb");
-    const bool read = file && fread(head, sizeof(head), 1, file) == 1;
-    if (file)
-        fclose(file);
-    const char *mark = head + sizeof(IMAGE_DOS_HEADER);
-    return read && (memcmp(mark, "Wine builtin DLL", 16) == 0 || memcmp(mark, "Wine placeholder", 16) == 0);
-}
-
-bool library_only_here(const struct library *library, const wchar_t *name, char *cause, size_t size)
-{
-    wchar_t path[MAX_PATH];
-    struct library systems = {0};
-    if (!library->module || library->wine || !path_beside(path, name) || !has_path(library, path))
-        return false;
-    const UINT length = GetSystemDirectoryW(path, MAX_PATH);
-    if (length == 0 || length + 1 + wcslen(name) >= MAX_PATH)
-        return false;
-    wcscat(wcscat(path, L"\\"), name);
-    text_from_wide(systems.path, sizeof(systems.path), path);
-    read_product(&systems, path);
-    if (strcmp(systems.product, library->product) == 0)
-        return false;
-    if (GetFileAttributesW(path) == INVALID_FILE_ATTRIBUTES)
-        snprintf(cause, size, "they find no %s", systems.path);
+    if (!library->module)
+        report_text(in, key, label, "none: %s", library->why);
     else
-        snprintf(cause, size, "they load %s (%s)", systems.path,
-                 is_wine_file(path)   ? "Wine's own"
-                 : systems.product[0] ? systems.product
-                                      : "of unknown origin");
-    return true;
+        report_text(in, key, label, "%s%s%s%s", library->path, library->product[0] ? " (" : "", library->product,
+                    library->product[0] ? ")" : "");
 }

@@ -1,6 +1,5 @@
 /* The OpenCL.dll that programs get, whether it is cld3d, and its platforms and devices. */
 #include "info.h"
-#include "info_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,78 +14,56 @@ typedef const char *(CL_API_CALL *report_fn)(const char *topic);
 
 /* ---- the library ---- */
 
-static bool load_calls(struct opencl *cl)
+const char *opencl_ask_cld3d(const struct opencl *cl, const char *topic)
 {
-#define X(function)                                                                   \
-    cl->call.function = (cl_api_##function)library_function(&cl->library, #function); \
-    if (!cl->call.function) {                                                         \
-        why_say(cl->why, "this OpenCL.dll has no " #function);                        \
-        return false;                                                                 \
-    }
-    CL_CALLS(X)
-#undef X
-    return true;
+    const report_fn report = (report_fn)library_function(&cl->cld3d, "cld3d_report");
+    return report ? report(topic) : NULL;
+}
+
+static const char *report_topic(const struct opencl *cl, struct fact *report, const char *topic, const char *label)
+{
+    const char *text = opencl_ask_cld3d(cl, topic);
+    report_text(report, topic, label, "%s", text ? text : "");
+    return text;
 }
 
 /* cld3d is either the OpenCL.dll itself or a layer that a Khronos loader has loaded by now. */
-static void find_cld3d(struct opencl *cl)
+static void find_cld3d(struct opencl *cl, struct fact *report)
 {
-    struct library layer = {0};
-    report_fn report = (report_fn)library_function(&cl->library, "cld3d_report");
-    if (report)
+    if (library_function(&cl->library, "cld3d_report"))
         cl->cld3d = cl->library;
-    else if (library_find(&layer, "cld3d.dll") &&
-             (report = (report_fn)library_function(&layer, "cld3d_report")) != NULL)
-        cl->cld3d = layer;
-    else
+    else if (!library_find(&cl->cld3d, "cld3d.dll") || !library_function(&cl->cld3d, "cld3d_report"))
+        cl->cld3d.module = NULL;
+    if (!cl->cld3d.module)
         return;
-    char why[WHY_SIZE];
-    if (!step(why, "querying cld3d about itself"))
-        return;
-    cl->version = report("version");
-    cl->build = report("build");
-    cl->next = report("next");
-    cl->transport = report("transport");
-    cl->bridge = report("bridge");
-    cl->passes = report("passes");
+    if (cl->cld3d.module != cl->library.module)
+        library_report(report, "layer", "cld3d, as a layer", &cl->cld3d);
+    cl->version = report_topic(cl, report, "version", "cld3d");
+    report_topic(cl, report, "build", NULL);
+    cl->next = report_topic(cl, report, "next", "OpenCL below");
+    cl->bridge = report_topic(cl, report, "bridge", "Bridge");
+    report_topic(cl, report, "transport", "Transports");
+    report_topic(cl, report, "passes", "Passes all calls on to");
     if (cl->next)
         library_find(&cl->below, cl->next);
 }
 
-static const char *ask_cld3d(const struct opencl *cl, const char *topic)
-{
-    const report_fn report = cl->cld3d.module ? (report_fn)library_function(&cl->cld3d, "cld3d_report") : NULL;
-    return report ? report(topic) : NULL;
-}
-
-const char *opencl_match_reason(const struct opencl *cl)
-{
-    return ask_cld3d(cl, "match");
-}
-
-const char *opencl_last_way(const struct opencl *cl)
-{
-    return ask_cld3d(cl, "way");
-}
-
 /* ---- texts ---- */
 
-static void platform_text(const struct opencl *cl, cl_platform_id id, cl_platform_info name, char *text, size_t size)
+static const char *platform_text(const struct opencl *cl, cl_platform_id id, cl_platform_info name)
 {
     memset(room, 0, sizeof(room));
-    if (cl->call.clGetPlatformInfo(id, name, sizeof(room) - 1, room, NULL) != CL_SUCCESS)
+    if (CALL(cl, clGetPlatformInfo)(id, name, sizeof(room) - 1, room, NULL) != CL_SUCCESS)
         room[0] = '\0';
-    memcpy(text, room, size - 1);
-    text_clean(text, size);
+    return room;
 }
 
-static void device_text(const struct opencl *cl, cl_device_id id, cl_device_info name, char *text, size_t size)
+static const char *device_text(cl_api_clGetDeviceInfo ask, cl_device_id id, cl_device_info name)
 {
     memset(room, 0, sizeof(room));
-    if (cl->call.clGetDeviceInfo(id, name, sizeof(room) - 1, room, NULL) != CL_SUCCESS)
+    if (!ask || ask(id, name, sizeof(room) - 1, room, NULL) != CL_SUCCESS)
         room[0] = '\0';
-    memcpy(text, room, size - 1);
-    text_clean(text, size);
+    return room;
 }
 
 static bool has_word(const char *text, const char *word)
@@ -98,112 +75,97 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
-static bool platform_lists(const struct opencl *cl, cl_platform_id id, const char *extension)
-{
-    memset(room, 0, sizeof(room));
-    return cl->call.clGetPlatformInfo(id, CL_PLATFORM_EXTENSIONS, sizeof(room) - 1, room, NULL) == CL_SUCCESS &&
-           has_word(room, extension);
-}
-
-static bool device_lists(cl_api_clGetDeviceInfo ask, cl_device_id id, const char *extension)
-{
-    memset(room, 0, sizeof(room));
-    return ask && ask(id, CL_DEVICE_EXTENSIONS, sizeof(room) - 1, room, NULL) == CL_SUCCESS &&
-           has_word(room, extension);
-}
-
 /* ---- devices ---- */
 
-static bool device_luid(const struct opencl *cl, cl_device_id id, LUID *luid)
+static void report_luid(cl_api_clGetDeviceInfo ask, cl_device_id id, struct fact *report)
 {
     cl_bool valid = CL_FALSE;
-    return cl->call.clGetDeviceInfo(id, DEVICE_LUID_VALID, sizeof(valid), &valid, NULL) == CL_SUCCESS && valid &&
-           cl->call.clGetDeviceInfo(id, DEVICE_LUID, sizeof(*luid), luid, NULL) == CL_SUCCESS;
+    LUID luid;
+    if (ask(id, DEVICE_LUID_VALID, sizeof(valid), &valid, NULL) == CL_SUCCESS && valid &&
+        ask(id, DEVICE_LUID, sizeof(luid), &luid, NULL) == CL_SUCCESS)
+        report_text(report, "luid", "LUID", "%08lx:%08lx", (unsigned long)luid.HighPart, (unsigned long)luid.LowPart);
 }
 
-static void describe_device(const struct opencl *cl, struct device *device)
+static void describe_device(const struct opencl *cl, struct device *device, struct fact *report)
 {
-    const cl_api_clGetDeviceInfo ask = cl->call.clGetDeviceInfo;
+    const cl_api_clGetDeviceInfo ask = CALL(cl, clGetDeviceInfo);
     /* cld3d hands on the handles of the OpenCL below as they are, so that one can be asked too. */
     const cl_api_clGetDeviceInfo ask_below = (cl_api_clGetDeviceInfo)library_function(&cl->below, "clGetDeviceInfo");
+    cl_device_type type = 0;
     cl_bool images = CL_FALSE;
+    char why[WHY_SIZE];
 
-    if (!step(device->name, "querying OpenCL device %u", (unsigned)(device - cl->devices)))
+    device->report = report;
+    if (!step(why, "querying OpenCL device %u", device->number)) {
+        report_text(report, "name", report_heading, "OpenCL device %u: %s", device->number, why);
         return;
-    device_text(cl, device->id, CL_DEVICE_NAME, device->name, sizeof(device->name));
-    device_text(cl, device->id, CL_DEVICE_VERSION, device->version, sizeof(device->version));
-    device_text(cl, device->id, CL_DRIVER_VERSION, device->driver, sizeof(device->driver));
-    ask(device->id, CL_DEVICE_TYPE, sizeof(device->type), &device->type, NULL);
-    ask(device->id, CL_DEVICE_VENDOR_ID, sizeof(device->vendor), &device->vendor, NULL);
+    }
+    report_text(report, "name", report_heading, "OpenCL device %u: %s", device->number,
+                device_text(ask, device->id, CL_DEVICE_NAME));
+    report_text(report, "platform", "Platform", "%s", platform_text(cl, device->platform, CL_PLATFORM_NAME));
+    ask(device->id, CL_DEVICE_TYPE, sizeof(type), &type, NULL);
+    report_text(report, "type", "Type", "%s",
+                type & CL_DEVICE_TYPE_GPU   ? "GPU"
+                : type & CL_DEVICE_TYPE_CPU ? "CPU"
+                                            : "other");
+    report_text(report, "version", "Version", "%s", device_text(ask, device->id, CL_DEVICE_VERSION));
+    report_text(report, "driver", "Driver", "%s", device_text(ask, device->id, CL_DRIVER_VERSION));
+    report_luid(ask, device->id, report);
     ask(device->id, CL_DEVICE_IMAGE_SUPPORT, sizeof(images), &images, NULL);
     device->images = images != CL_FALSE;
-    device->has_luid = device_luid(cl, device->id, &device->luid);
     for (unsigned i = 0; i < API_COUNT; i++) {
-        device->sharing[i].listed = device_lists(ask, device->id, apis[i]->extension);
-        device->sharing[i].own = cl->cld3d.module && device_lists(ask_below, device->id, apis[i]->extension);
+        const char *name = apis[i]->extension;
+        device->lists[i] = has_word(device_text(ask, device->id, CL_DEVICE_EXTENSIONS), name);
+        device->own[i] = cl->cld3d.module && has_word(device_text(ask_below, device->id, CL_DEVICE_EXTENSIONS), name);
     }
 }
 
-static void find_devices(struct opencl *cl, struct platform *platform)
+/* Adds the devices of a platform, and their number or why there is none to its line. */
+static void find_devices(struct opencl *cl, cl_platform_id platform, struct fact *platforms, struct fact *devices)
 {
     cl_device_id ids[DEVICES_MAX] = {NULL};
     cl_uint count = 0;
-    if (platform->why[0] ||
-        !step(platform->why, "querying the devices of OpenCL platform %u", (unsigned)(platform - cl->platforms)))
-        return;
-    const cl_int code = cl->call.clGetDeviceIDs(platform->id, CL_DEVICE_TYPE_ALL, DEVICES_MAX, ids, &count);
-    if (code != CL_SUCCESS) {
-        why_cl(platform->why, "clGetDeviceIDs", code);
-        return;
+    char why[WHY_SIZE] = "";
+    if (step(why, "querying the devices of OpenCL platform %u", cl->platform_count)) {
+        const cl_int code = CALL(cl, clGetDeviceIDs)(platform, CL_DEVICE_TYPE_ALL, DEVICES_MAX, ids, &count);
+        if (code != CL_SUCCESS || count == 0)
+            why_cl(why, "clGetDeviceIDs", code);
     }
-    for (cl_uint i = 0; i < count && i < DEVICES_MAX && cl->device_count < DEVICES_MAX; i++) {
+    report_text(platforms, NULL, cl->platform_count > 0 ? "" : "Platforms", "%s, %s%s",
+                platform_text(cl, platform, CL_PLATFORM_NAME), why[0] ? "no device: " : "has devices", why);
+    for (cl_uint i = 0; !why[0] && i < count && i < DEVICES_MAX && cl->device_count < DEVICES_MAX; i++) {
         if (!ids[i])
             continue;
-        struct device *device = &cl->devices[cl->device_count++];
+        struct device *device = &cl->devices[cl->device_count];
+        device->number = cl->device_count++;
         device->id = ids[i];
         device->platform = platform;
-        platform->device_count++;
-        describe_device(cl, device);
+        describe_device(cl, device, report_object(devices, NULL));
     }
-    if (platform->device_count == 0)
-        why_say(platform->why, "clGetDeviceIDs returns no device");
+    cl->platform_count++;
 }
 
-static void find_platforms(struct opencl *cl)
+void opencl_find(struct opencl *cl, struct fact *report)
 {
     cl_platform_id ids[PLATFORMS_MAX] = {NULL};
     cl_uint count = 0;
-    if (!step(cl->why, "querying the OpenCL platforms"))
-        return;
-    const cl_int code = cl->call.clGetPlatformIDs(PLATFORMS_MAX, ids, &count);
-    if (code != CL_SUCCESS)
-        why_cl(cl->why, "clGetPlatformIDs", code);
-    else if (count == 0)
-        why_say(cl->why, "clGetPlatformIDs returns no platform");
-    for (cl_uint i = 0; code == CL_SUCCESS && i < count && i < PLATFORMS_MAX; i++) {
-        if (!ids[i])
-            continue;
-        struct platform *platform = &cl->platforms[cl->platform_count++];
-        platform->id = ids[i];
-        if (!step(platform->why, "querying the properties of OpenCL platform %u", i))
-            continue;
-        platform_text(cl, ids[i], CL_PLATFORM_NAME, platform->name, sizeof(platform->name));
-        platform_text(cl, ids[i], CL_PLATFORM_VERSION, platform->version, sizeof(platform->version));
-        for (unsigned k = 0; k < API_COUNT; k++)
-            platform->lists[k] = platform_lists(cl, ids[i], apis[k]->extension);
-    }
-}
-
-void opencl_find(struct opencl *cl)
-{
+    struct fact *facts = report_object(report, "opencl");
+    report_text(facts, NULL, report_heading, "OpenCL");
     library_load(&cl->library, "OpenCL.dll");
-    cl->beside_unused = library_beside_unused(&cl->library);
-    library_only_here(&cl->library, L"OpenCL.dll", cl->only_here, sizeof(cl->only_here));
-    cl->complete = cl->library.module && load_calls(cl);
-    if (!cl->complete)
-        return;
-    find_platforms(cl);
-    find_cld3d(cl);
-    for (unsigned i = 0; i < cl->platform_count; i++)
-        find_devices(cl, &cl->platforms[i]);
+    library_report(facts, "library", "OpenCL.dll", &cl->library);
+    if (!CALL(cl, clGetExtensionFunctionAddressForPlatform))
+        why_say(cl->why, "this OpenCL.dll lacks functions of OpenCL 1.2");
+    else if (step(cl->why, "querying the OpenCL platforms")) {
+        const cl_int code = CALL(cl, clGetPlatformIDs)(PLATFORMS_MAX, ids, &count);
+        if (code != CL_SUCCESS || count == 0)
+            why_cl(cl->why, "clGetPlatformIDs", code);
+    }
+    find_cld3d(cl, facts);
+    layers_report(facts);
+    report_text(facts, "error", "Platforms", "%s", cl->library.module ? cl->why : "");
+    struct fact *platforms = report_list(facts, "platforms");
+    struct fact *devices = report_list(report, "devices");
+    for (cl_uint i = 0; !cl->why[0] && i < count && i < PLATFORMS_MAX; i++)
+        if (ids[i])
+            find_devices(cl, ids[i], platforms, devices);
 }
