@@ -18,12 +18,29 @@ dxvk_environment() {
         export VK_DRIVER_FILES="$dxvk_files/lib/lavapipe.json"
         export LD_LIBRARY_PATH="$dxvk_files/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
     fi
+    if [ -e "$prefix/ends_with_shared" ]; then
+        export CLD3D_TEST_SHARED_TEXTURES=no
+    fi
     export DXVK_LOG_LEVEL="${DXVK_LOG_LEVEL:-none}" DXVK_LOG_PATH="${DXVK_LOG_PATH:-none}" DXVK_STATE_CACHE=disable
 }
 
-# Copies the libraries over those that the new prefix has in their place.
+# DXVK 3 calls vkGetMemoryWin32HandleKHR for a texture that devices share without a look whether there is one, and Wine has it since
+# 10.17: programs end, so tests make no such textures.
+dxvk_ends_with_shared() {
+    case $(wine --version) in
+    wine-[89].* | wine-10.[0-9] | wine-10.[0-9][!0-9]* | wine-10.1[0-6]*) grep -q D3DKMTShareObjects "$dxvk_files/dll/d3d11.dll" ;;
+    *) return 1 ;;
+    esac
+}
+
+# Copies the libraries over those that the new prefix has in their place. Only userlands of scripts/check-world have DXVK for 32
+# bits too.
 dxvk_install() {
     for name in $dxvk_dlls; do
         cp "$dxvk_files/dll/$name.dll" "$prefix/drive_c/windows/system32/" || return
+        [ ! -e "$dxvk_files/dll32/$name.dll" ] ||
+            cp "$dxvk_files/dll32/$name.dll" "$prefix/drive_c/windows/syswow64/" || return
     done
+    rm -f "$prefix/ends_with_shared"
+    ! dxvk_ends_with_shared || : >"$prefix/ends_with_shared"
 }

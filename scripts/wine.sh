@@ -138,7 +138,7 @@ create_prefix() {
     rm -rf "$prefix"
     mkdir -p "$prefix"
     (
-        unset DISPLAY
+        unset DISPLAY WINEDLLPATH # of libraries found there Wine would put placeholders in the prefix
         export WINEDEBUG=fixme-all
         wine wineboot --init || exit
         # A program that crashes must end, not wait for somebody to close a window.

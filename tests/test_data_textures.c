@@ -243,7 +243,8 @@ static void shared_flag(const struct rig *rig)
     static const DXGI_FORMAT common[] = {DXGI_FORMAT_R8G8B8A8_UNORM, DXGI_FORMAT_B8G8R8A8_UNORM,
                                          DXGI_FORMAT_R16G16B16A16_FLOAT};
     for (unsigned i = 0; i < COUNT(common); i++) {
-        for (UINT misc = 0; misc <= D3D11_RESOURCE_MISC_SHARED; misc += D3D11_RESOURCE_MISC_SHARED) {
+        for (UINT misc = 0; misc <= (rig_shares_textures() ? D3D11_RESOURCE_MISC_SHARED : 0);
+             misc += D3D11_RESOURCE_MISC_SHARED) {
             const struct rig_desc desc = {.format = common[i],
                                           .width = 61,
                                           .height = 7,

@@ -54,7 +54,7 @@ static unsigned quirks_in(const char *platform, const char *version, const char 
 enum {
     POCL = 1u << QUIRK_FAILED_COMMANDS_CRASH | 1u << QUIRK_HALF_FLOATS,
     REMOTE = 1u << QUIRK_TIGHT_ROWS,
-    RUSTICL = 1u << QUIRK_FINISH_HOLDS_QUEUE,
+    RUSTICL = 1u << QUIRK_FINISH_HOLDS_QUEUE | 1u << QUIRK_IMAGES_OF_BUFFERS,
     NVIDIA = 1u << QUIRK_UNSET_EVENTS
 };
 

@@ -154,10 +154,28 @@ static bool import_found(struct vulkan_rig *other, const VkImageCreateInfo *info
            import_image(other, info, file, found->memory.memory_size, imported);
 }
 
-/* The layer passes the image; the other device takes it and gives it back. */
+static unsigned char sent[WIDTH * HEIGHT * 4], got[WIDTH * HEIGHT * 4];
+
+/* The layer passes the image of `rig`; the other device takes it and gives it back. */
+static void exchange(struct vulkan_rig *rig, VkImage image, struct vulkan_rig *other, VkImage imported)
+{
+    const struct vulkan_move pass = MOVE(HANDLE_NUMBER(image), VK_IMAGE_LAYOUT_GENERAL, 0);
+    for (unsigned turn = 0; turn < 20; turn++) {
+        side_fill(sent, sizeof(sent), turn);
+        vulkan_put(rig, image, &all, sent, turn ? 0 : VULKAN_DISCARD);
+        side_done(side.pass(&pass, 1, 0, side_why));
+        vulkan_get(other, imported, &all, got, VULKAN_FROM_OUTSIDE);
+        CHECK_MEM(got, sent, sizeof(sent));
+        side_fill(sent, sizeof(sent), turn + 100);
+        vulkan_put(other, imported, &all, sent, VULKAN_TO_OUTSIDE);
+        side_done(side.pass(&pass, 1, 1, side_why));
+        vulkan_get(rig, image, &all, got, 0); /* behind what the layer has queued */
+        CHECK_MEM(got, sent, sizeof(sent));
+    }
+}
+
 static void another_device(void)
 {
-    static unsigned char sent[WIDTH * HEIGHT * 4], got[WIDTH * HEIGHT * 4];
     struct vulkan_rig rig, other;
     struct vulkan_thing image, imported;
     struct vulkan_image found;
@@ -167,25 +185,121 @@ static void another_device(void)
     if (vulkan_make_image(&rig, &info, 0, &image) &&
         side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why)) &&
         import_found(&other, &info, &found, &imported)) {
-        const struct vulkan_move pass = MOVE(HANDLE_NUMBER(image.image), VK_IMAGE_LAYOUT_GENERAL, 0);
-        for (unsigned turn = 0; turn < 20; turn++) {
-            side_fill(sent, sizeof(sent), turn);
-            vulkan_put(&rig, image.image, &all, sent, turn ? 0 : VULKAN_DISCARD);
-            side_done(side.pass(&pass, 1, 0, side_why));
-            vulkan_get(&other, imported.image, &all, got, VULKAN_FROM_OUTSIDE);
-            CHECK_MEM(got, sent, sizeof(sent));
-            side_fill(sent, sizeof(sent), turn + 100);
-            vulkan_put(&other, imported.image, &all, sent, VULKAN_TO_OUTSIDE);
-            side_done(side.pass(&pass, 1, 1, side_why));
-            vulkan_get(&rig, image.image, &all, got, 0); /* behind what the layer has queued */
-            CHECK_MEM(got, sent, sizeof(sent));
-        }
+        exchange(&rig, image.image, &other, imported.image);
         vulkan_drop(&rig, &image); /* the import lives on */
         vulkan_get(&other, imported.image, &all, got, VULKAN_FROM_OUTSIDE);
         CHECK_MEM(got, sent, sizeof(sent));
         vulkan_drop(&other, &imported);
     }
     close_two(&rig, &other);
+}
+
+/* ---- images that the program itself shares ---- */
+
+static const VkExternalMemoryImageCreateInfo by_file = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
+                                                        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+
+static VkImageCreateInfo external_frame(void)
+{
+    VkImageCreateInfo info = frame();
+    info.pNext = &by_file;
+    return info;
+}
+
+/* The program's export and the layer's are the same memory. Another device has imported each. */
+static void own_exports(void)
+{
+    struct vulkan_rig rig, other;
+    struct vulkan_thing image, imported[2];
+    struct vulkan_image found;
+    if (!open_two(&rig, &other))
+        return;
+    const unsigned files = side_files();
+    const VkImageCreateInfo info = external_frame(), plain = frame();
+    rig.exports = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    if (vulkan_make_image(&rig, &info, 0, &image) &&
+        side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why))) {
+        const VkMemoryGetFdInfoKHR get = {VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, NULL, image.memory,
+                                          VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+        int file = -1;
+        CHECK(found.memory.exportable && found.memory.dedicated && !found.memory.mapped);
+        CHECK_INT(found.memory.memory_size, image.size);
+        CHECK_INT(rig.GetMemoryFdKHR(rig.device, &get, &file), VK_SUCCESS);
+        if (import_image(&other, &plain, file, image.size, &imported[0]) &&
+            import_found(&other, &plain, &found, &imported[1])) {
+            for (unsigned i = 0; i < 2; i++) {
+                exchange(&rig, image.image, &other, imported[i].image);
+                vulkan_drop(&other, &imported[i]);
+            }
+        }
+        vulkan_drop(&rig, &image);
+    }
+    CHECK_INT(side_files(), files);
+    close_two(&rig, &other);
+}
+
+/* What the program has imported is exported once more. */
+static void own_imports(void)
+{
+    struct vulkan_rig rig, other;
+    struct vulkan_thing image, imported, again;
+    struct vulkan_image found;
+    if (!open_two(&rig, &other))
+        return;
+    const unsigned files = side_files();
+    const VkImageCreateInfo info = frame();
+    for (unsigned i = 0; i < 50; i++)
+        if (vulkan_make_image(&rig, &info, 0, &image) &&
+            side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why)) &&
+            import_found(&other, &info, &found, &imported) &&
+            side_done(side.find_image(HANDLE_NUMBER(imported.image), &found, side_why)) &&
+            CHECK(found.memory.exportable && found.memory.dedicated) && import_found(&rig, &info, &found, &again)) {
+            if (i == 0) {
+                exchange(&other, imported.image, &rig, again.image);
+                vulkan_get(&rig, image.image, &all, got, VULKAN_FROM_OUTSIDE);
+                CHECK_MEM(got, sent, sizeof(sent));
+            }
+            vulkan_drop(&rig, &again);
+            vulkan_drop(&other, &imported);
+            vulkan_drop(&rig, &image);
+        }
+    CHECK_INT(side_files(), files);
+    close_two(&rig, &other);
+}
+
+/* Without the kind of export that OpenCL takes, or beside others in memory, they can be copied. */
+static void other_exports(void)
+{
+    static _Alignas(65536) unsigned char bytes[WIDTH * HEIGHT * 4 + 65536];
+    const VkExternalMemoryImageCreateInfo by_address = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
+                                                        VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT};
+    const VkImportMemoryHostPointerInfoEXT import = {VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT, NULL,
+                                                     VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, bytes};
+    struct vulkan_rig rig;
+    struct vulkan_thing image = {0};
+    if (!open_export(&rig))
+        return;
+    VkImageCreateInfo info = external_frame();
+    rig.exports = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    rig.never_dedicates = true;
+    if (vulkan_make_image(&rig, &info, 0, &image)) {
+        check_only_recorded(HANDLE_NUMBER(image.image));
+        vulkan_drop(&rig, &image);
+    }
+    info.pNext = &by_address;
+    if (CHECK_INT(rig.CreateImage(rig.device, &info, NULL, &image.image), VK_SUCCESS)) {
+        VkMemoryRequirements needs;
+        rig.GetImageMemoryRequirements(rig.device, image.image, &needs);
+        const VkMemoryAllocateInfo allocate = {
+            VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &import, needs.size,
+            vulkan_memory_type(&rig, needs.memoryTypeBits, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)};
+        CHECK(needs.size <= sizeof(bytes));
+        CHECK_INT(rig.AllocateMemory(rig.device, &allocate, NULL, &image.memory), VK_SUCCESS);
+        CHECK_INT(rig.BindImageMemory(rig.device, image.image, image.memory, 0), VK_SUCCESS);
+        check_only_recorded(HANDLE_NUMBER(image.image));
+        vulkan_drop(&rig, &image);
+    }
+    vulkan_close(&rig);
 }
 
 static void buffers(void)
@@ -349,6 +463,9 @@ static const struct tap_test tests[] = {
     {"the same functions as without the layer", same_functions},
     {"images without dedicated memory", not_dedicated},
     {"images are passed to another device and back", another_device},
+    {"images that the program exports", own_exports},
+    {"images that the program has imported", own_imports},
+    {"images that it shares in another way", other_exports},
     {"buffers by their addresses", buffers},
     {"images that are not passed", passes_refused},
     {"images are passed beside the program's submissions", beside_submissions},

@@ -139,6 +139,29 @@ static void bytes_of_images(void)
     vulkan_close(&rig);
 }
 
+/* An image that the program exports is used where it lies if it is linear already. */
+static void own_exports(void)
+{
+    const VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
+                                                      VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    struct vulkan_rig rig;
+    struct vulkan_thing image;
+    if (!open_mapped(&rig))
+        return;
+    VkImageCreateInfo info = info_of(&kinds[0]);
+    info.pNext = &external;
+    info.tiling = VK_IMAGE_TILING_LINEAR;
+    rig.exports = external.handleTypes;
+    if (vulkan_make_image(&rig, &info, ALIGNED, &image)) {
+        check_found(&kinds[0], &image);
+        both_ways(&rig, image.image,
+                  &(struct vulkan_part){VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, kinds[0].width, kinds[0].height, 1, 4},
+                  VULKAN_DISCARD);
+        vulkan_drop(&rig, &image);
+    }
+    vulkan_close(&rig);
+}
+
 /* The planes of NV12 and P010: each in its place, each with its own bytes. */
 static void planes(void)
 {
@@ -200,6 +223,28 @@ static void not_shared(void)
         CHECK_REFUSED(side.find_image(HANDLE_NUMBER(image.image), &found, side_why));
         CHECK_REFUSED(side.find_place(HANDLE_NUMBER(image.image), VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &place, side_why));
         vulkan_drop(&rig, &image);
+    }
+    vulkan_close(&rig);
+}
+
+/* Mappings by functions that the layer does not follow, as Wine's for 32-bit programs: images are only copied. */
+static void maps_otherwise(void)
+{
+    struct vulkan_rig rig;
+    struct vulkan_thing image;
+    if (!open_mapped(&rig))
+        return;
+    const VkImageCreateInfo info = vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 256, 256);
+    if (vulkan_has_extension(&rig, "VK_KHR_map_memory2")) {
+        struct vulkan_rig other = rig;
+        other.extension = "VK_KHR_map_memory2";
+        if (vulkan_open_device(&other) && vulkan_make_image(&other, &info, 0, &image)) {
+            check_only_recorded(HANDLE_NUMBER(image.image));
+            vulkan_drop(&other, &image);
+            vulkan_close_device(&other);
+        }
+    } else {
+        SKIP("the driver has no VK_KHR_map_memory2");
     }
     vulkan_close(&rig);
 }
@@ -376,8 +421,10 @@ static void threads(void)
 static const struct tap_test tests[] = {
     {"there is a Vulkan layer only while there is an instance", no_instance},
     {"images: what is told of them, and their bytes both ways", bytes_of_images},
+    {"images that the program exports", own_exports},
     {"planes", planes},
     {"what is not shared", not_shared},
+    {"memory that is mapped in another way", maps_otherwise},
     {"the same answers as without the layer", same_answers},
     {"memory is mapped once", mapped_once},
     {"memory that is held", held},

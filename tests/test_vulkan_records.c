@@ -156,7 +156,137 @@ static void addresses(void)
     check_buffer(0x10900, 0, 0, 0);
 }
 
+/* ---- how images are created ---- */
+
+/* A driver that exports every image. */
+static VKAPI_ATTR VkResult VKAPI_CALL all_images(VkPhysicalDevice physical,
+                                                 const VkPhysicalDeviceImageFormatInfo2 *info,
+                                                 VkImageFormatProperties2 *found)
+{
+    (void)physical, (void)info;
+    VkExternalImageFormatProperties *external = found->pNext;
+    found->imageFormatProperties = (VkImageFormatProperties){{64, 64, 1}, 1, 1, VK_SAMPLE_COUNT_1_BIT, 1 << 20};
+    external->externalMemoryProperties = (VkExternalMemoryProperties){VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT, 0, 0};
+    return VK_SUCCESS;
+}
+
+/* An image that the program itself shares is created as requested. */
+static void plans(void)
+{
+    VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
+                                                VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                              .imageType = VK_IMAGE_TYPE_2D,
+                              .format = VK_FORMAT_R8_UNORM,
+                              .extent = {64, 64, 1},
+                              .mipLevels = 1,
+                              .arrayLayers = 1,
+                              .samples = VK_SAMPLE_COUNT_1_BIT};
+    const struct vulkan_instance below = {.GetPhysicalDeviceImageFormatProperties2 = all_images};
+    const struct vulkan_device device = {.instance = &below, .method = VULKAN_EXPORT};
+    struct vulkan_plan plan;
+    CHECK(vulkan_plan_image(&device, &info, &plan));
+    CHECK(plan.info.pNext == &plan.external && plan.external.handleTypes == external.handleTypes);
+    info.pNext = &external;
+    CHECK(vulkan_plan_image(&device, &info, &plan));
+    CHECK(plan.info.pNext == &external && !plan.again);
+    external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
+    CHECK(!vulkan_plan_image(&device, &info, &plan));
+    CHECK(plan.info.pNext == &external);
+}
+
+/* ---- how memory is allocated ---- */
+
+enum { MOST_TRIES = 4 };
+
+/* How often the driver below was asked, and for each time: how many structures of each kind, and the handle types to export. */
+static struct {
+    unsigned count, exports[MOST_TRIES], imports[MOST_TRIES], refused;
+    VkExternalMemoryHandleTypeFlags types[MOST_TRIES];
+} asked;
+
+static VKAPI_ATTR VkResult VKAPI_CALL allocate_below(VkDevice device, const VkMemoryAllocateInfo *info,
+                                                     const VkAllocationCallbacks *allocator, VkDeviceMemory *made)
+{
+    (void)device, (void)allocator;
+    if (asked.count == MOST_TRIES)
+        return VK_ERROR_UNKNOWN;
+    const unsigned n = asked.count++;
+    for (const VkBaseInStructure *each = info->pNext; each; each = each->pNext) {
+        asked.imports[n] += each->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR;
+        if (each->sType == VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO) {
+            asked.exports[n]++;
+            asked.types[n] = ((const VkExportMemoryAllocateInfo *)(const void *)each)->handleTypes;
+        }
+    }
+    *made = (VkDeviceMemory)(uintptr_t)0x5000;
+    return n < asked.refused ? VK_ERROR_INVALID_EXTERNAL_HANDLE : VK_SUCCESS;
+}
+
+static VKAPI_ATTR void VKAPI_CALL free_below(VkDevice device, VkDeviceMemory memory,
+                                             const VkAllocationCallbacks *allocator)
+{
+    (void)device, (void)memory, (void)allocator;
+}
+
+/* Allocates memory for an image that may be shared. Whether it can be exported. */
+static bool allocate(bool again, const void *chain, unsigned refused)
+{
+    const VkMemoryDedicatedAllocateInfo dedicated = {VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, chain,
+                                                     (VkImage)(uintptr_t)0x7000, VK_NULL_HANDLE};
+    const VkMemoryAllocateInfo info = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &dedicated, 4096, 0};
+    VkDeviceMemory made = VK_NULL_HANDLE;
+    open_devices();
+    memset(&asked, 0, sizeof(asked));
+    asked.refused = refused;
+    devices[0].method = VULKAN_EXPORT;
+    devices[0].calls.AllocateMemory = allocate_below;
+    devices[0].calls.FreeMemory = free_below;
+    struct vulkan_image_record *image = add(VULKAN_IMAGE, &devices[0], 0x7000, sizeof(*image));
+    image->changed = true;
+    image->again = again;
+    CHECK_INT(vulkan_AllocateMemory(devices[0].handle, &info, NULL, &made), VK_SUCCESS);
+    os_lock(&vulkan_lock);
+    const struct vulkan_memory_record *memory = vulkan_record_find_locked(VULKAN_MEMORY, &devices[0], 0x5000);
+    const bool exportable = memory && memory->exportable;
+    os_unlock(&vulkan_lock);
+    vulkan_FreeMemory(devices[0].handle, made, NULL);
+    close_devices();
+    return exportable;
+}
+
+static void memory_of_images(void)
+{
+    const VkExternalMemoryHandleTypeFlags file = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+                                          dma_buf = VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
+    VkExportMemoryAllocateInfo exports = {VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, NULL, file | dma_buf};
+    VkImportMemoryFdInfoKHR import = {VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR, NULL, file, 77};
+    const VkBaseInStructure unknown = {VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT, NULL};
+    CHECK(allocate(false, NULL, 0));
+    CHECK(asked.count == 1 && asked.exports[0] == 1 && asked.types[0] == file);
+    CHECK(!allocate(false, NULL, 1)); /* as requested then */
+    CHECK(asked.count == 2 && asked.exports[1] == 0);
+    CHECK(allocate(false, &exports, 0)); /* the program's own export */
+    CHECK(asked.count == 1 && asked.exports[0] == 1 && asked.types[0] == (file | dma_buf));
+    exports.handleTypes = dma_buf;
+    CHECK(!allocate(false, &exports, 0));
+    CHECK(asked.count == 1 && asked.exports[0] == 1 && asked.types[0] == dma_buf);
+    CHECK(allocate(true, &import, 0));
+    CHECK(asked.count == 1 && asked.exports[0] == 1 && asked.imports[0] == 1);
+    CHECK(!allocate(true, &import, 1));
+    CHECK(asked.count == 2 && asked.exports[1] == 0 && asked.imports[1] == 1);
+    CHECK(!allocate(false, &import, 0)); /* the driver does not export what it has imported */
+    CHECK(asked.count == 1 && asked.exports[0] == 0 && asked.imports[0] == 1);
+    import.handleType = dma_buf;
+    CHECK(!allocate(true, &import, 0));
+    CHECK(asked.count == 1 && asked.exports[0] == 0);
+    CHECK(!allocate(true, &unknown, 0));
+    CHECK(asked.count == 1 && asked.exports[0] == 0);
+}
+
 static const struct tap_test tests[] = {
+    {"images that the program shares are created as requested", plans},
+    {"memory of images: what the program exports and imports itself", memory_of_images},
     {"devices by their handles", devices_by_handle},
     {"a handle that two devices have is ambiguous", ambiguous_images},
     {"buffers by their addresses; those that two devices have are ambiguous", addresses},

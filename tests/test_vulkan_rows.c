@@ -112,6 +112,26 @@ static void levels(void)
     }
 }
 
+/* Images that the program itself shares need no export of ours. */
+static void external(void)
+{
+    const VkExternalMemoryImageCreateInfo by_file = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
+                                                     VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const struct vulkan_part first = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, WIDTH, HEIGHT, 1, 4},
+                             second = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, WIDTH, HEIGHT, 1, 4};
+    VkImageCreateInfo info = frame();
+    info.pNext = &by_file;
+    info.arrayLayers = 2;
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        struct vulkan_rig rig;
+        if (!open_rows(&rig, methods[i]))
+            return;
+        rig.exports = by_file.handleTypes;
+        both_ways(&rig, &info, &first, &second);
+        vulkan_close(&rig);
+    }
+}
+
 static void slices(void)
 {
     const struct vulkan_part level = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 32, 16, 8, 4},
@@ -277,6 +297,7 @@ static void ends(void)
 
 static const struct tap_test tests[] = {
     {"levels and layers come over and go back, with each method", levels},
+    {"images that the program itself shares, with each method", external},
     {"slices", slices},
     {"planes", planes},
     {"nothing is changed of an image", unchanged},

@@ -81,7 +81,9 @@ bool vulkan_open_device(struct vulkan_rig *rig)
     const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                      .pNext = &planes,
                                      .queueCreateInfoCount = 1,
-                                     .pQueueCreateInfos = &queue};
+                                     .pQueueCreateInfos = &queue,
+                                     .enabledExtensionCount = rig->extension != NULL,
+                                     .ppEnabledExtensionNames = &rig->extension};
     rig->GetPhysicalDeviceFeatures2(rig->physical, &features); /* what there is of these two */
     addresses.bufferDeviceAddressCaptureReplay = addresses.bufferDeviceAddressMultiDevice = VK_FALSE;
     if (!CHECK_INT(rig->CreateDevice(rig->physical, &info, NULL, &rig->device), VK_SUCCESS))
@@ -98,6 +100,18 @@ bool vulkan_open_device(struct vulkan_rig *rig)
                                                   .commandBufferCount = 1};
     return CHECK_INT(rig->AllocateCommandBuffers(rig->device, &commands, &rig->commands), VK_SUCCESS) &&
            vulkan_make_buffer(rig, VULKAN_MOST, 0, &rig->staging);
+}
+
+bool vulkan_has_extension(struct vulkan_rig *rig, const char *name)
+{
+    enum { MOST = 512 };
+    static VkExtensionProperties all[MOST];
+    uint32_t count = MOST;
+    bool found = false;
+    CHECK_INT(rig->EnumerateDeviceExtensionProperties(rig->physical, NULL, &count, all), VK_SUCCESS);
+    for (uint32_t i = 0; i < count && !found; i++)
+        found = strcmp(all[i].extensionName, name) == 0;
+    return found;
 }
 
 void vulkan_close_device(struct vulkan_rig *rig)
@@ -195,9 +209,11 @@ bool vulkan_make_image(struct vulkan_rig *rig, const VkImageCreateInfo *info, Vk
     const bool dedicates = alone.prefersDedicatedAllocation && !rig->never_dedicates;
     const VkMemoryDedicatedAllocateInfo dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
                                                      .image = made->image};
+    const void *chain = dedicates ? &dedicated : NULL;
+    const VkExportMemoryAllocateInfo export = {VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, chain, rig->exports};
     made->offset = dedicates ? 0 : offset;
     return give_memory(rig, &needs.memoryRequirements, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
-                       dedicates ? &dedicated : NULL, made);
+                       rig->exports ? &export : chain, made);
 }
 
 bool vulkan_make_buffer(struct vulkan_rig *rig, VkDeviceSize size, VkBufferUsageFlags usage, struct vulkan_thing *made)

@@ -12,14 +12,14 @@
 /* clang-format off */
 #define VULKAN_INSTANCE_FUNCTIONS(X)                                                                                     \
     X(DestroyInstance) X(EnumeratePhysicalDevices) X(GetPhysicalDeviceFeatures2) X(GetPhysicalDeviceMemoryProperties)    \
-    X(GetPhysicalDeviceImageFormatProperties) X(CreateDevice) X(GetDeviceProcAddr)
+    X(GetPhysicalDeviceImageFormatProperties) X(EnumerateDeviceExtensionProperties) X(CreateDevice) X(GetDeviceProcAddr)
 #define VULKAN_DEVICE_FUNCTIONS(X)                                                                                       \
     X(DestroyDevice) X(GetDeviceQueue) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)              \
     X(BeginCommandBuffer) X(EndCommandBuffer) X(QueueSubmit) X(QueueWaitIdle) X(ResetCommandPool) X(CmdPipelineBarrier)  \
     X(CmdCopyImageToBuffer) X(CmdCopyBufferToImage) X(CreateImage) X(DestroyImage) X(GetImageMemoryRequirements)         \
     X(GetImageMemoryRequirements2) X(GetDeviceImageMemoryRequirements) X(BindImageMemory) X(CreateBuffer)                \
     X(DestroyBuffer) X(GetBufferMemoryRequirements) X(BindBufferMemory) X(GetBufferDeviceAddress) X(AllocateMemory)      \
-    X(FreeMemory) X(MapMemory) X(UnmapMemory)
+    X(FreeMemory) X(MapMemory) X(UnmapMemory) X(GetMemoryFdKHR)
 /* clang-format on */
 
 /* A resource with its memory. */
@@ -39,8 +39,10 @@ struct vulkan_rig {
     VkQueue queue;
     VkCommandPool pool;
     VkCommandBuffer commands;
-    bool never_dedicates;        /* images do not get dedicated memory, even if it is preferred */
-    struct vulkan_thing staging; /* a buffer of VULKAN_MOST bytes that the host sees */
+    const char *extension;                   /* one that devices are created with */
+    bool never_dedicates;                    /* images do not get dedicated memory, even if it is preferred */
+    VkExternalMemoryHandleTypeFlags exports; /* the handle types as which the memory of images is exported */
+    struct vulkan_thing staging;             /* a buffer of VULKAN_MOST bytes that the host sees */
 #define X(name) PFN_vk##name name;
     VULKAN_INSTANCE_FUNCTIONS(X)
     VULKAN_DEVICE_FUNCTIONS(X)
@@ -51,8 +53,10 @@ struct vulkan_rig {
  * folder CLD3D_TEST_VULKAN_LAYER. */
 bool vulkan_open(struct vulkan_rig *rig, bool layer);
 void vulkan_close(struct vulkan_rig *rig);
-/* Another device of the same instance. */
+/* Another device of the same instance, with the extension `rig->extension` unless it is NULL. */
 bool vulkan_open_device(struct vulkan_rig *rig);
+/* Whether the physical device has an extension. */
+bool vulkan_has_extension(struct vulkan_rig *rig, const char *name);
 void vulkan_close_device(struct vulkan_rig *rig);
 
 /* One of `types` that is as wanted, or any of them. */

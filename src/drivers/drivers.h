@@ -16,6 +16,7 @@ enum quirk {
     QUIRK_TIGHT_ROWS,            /* the rows of an image in host memory count as tightly packed */
     QUIRK_UNSET_EVENTS,          /* a context is never released after a user event that was not set */
     QUIRK_FINISH_HOLDS_QUEUE,    /* a thread in clFinish keeps others from flushing the queue or waiting for it */
+    QUIRK_IMAGES_OF_BUFFERS,     /* copies to or from an image in a buffer lose its row pitch */
     QUIRKS
 };
 

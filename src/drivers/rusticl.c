@@ -8,6 +8,13 @@ static const struct driver_quirk quirks[] = {
      "commands look at the events of such a queue",
      {0, 0},
      NULL},
+    {QUIRK_IMAGES_OF_BUFFERS,
+     "rusticl-images-of-buffers",
+     "a copy between an image that lies in a buffer and another image, or from a buffer to it, takes its rows for "
+     "tightly "
+     "packed in the region: shared images are copied from rows instead of lying in them",
+     {0, 0},
+     NULL},
 };
 
 const struct driver driver_rusticl = {"rusticl", quirks, sizeof(quirks) / sizeof(quirks[0])};

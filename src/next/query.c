@@ -50,20 +50,18 @@ cl_int devices_of_platform(const cl_icd_dispatch *table, cl_platform_id platform
 
 struct gpu gpu_of_device(const cl_icd_dispatch *table, cl_device_id device)
 {
-    struct gpu gpu = {.has_pci = 0};
+    struct gpu gpu = {.pci = {0}};
     cl_device_pci_bus_info_khr pci;
     cl_device_topology_amd place;
     if (table->clGetDeviceInfo(device, CL_DEVICE_UUID_KHR, sizeof(gpu.uuid), gpu.uuid, NULL) != CL_SUCCESS)
         memset(gpu.uuid, 0, sizeof(gpu.uuid));
     if (table->clGetDeviceInfo(device, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof(pci), &pci, NULL) == CL_SUCCESS) {
         memcpy(gpu.pci, &pci, sizeof(gpu.pci));
-        gpu.has_pci = 1;
     } else if (table->clGetDeviceInfo(device, CL_DEVICE_TOPOLOGY_AMD, sizeof(place), &place, NULL) == CL_SUCCESS &&
                place.raw.type == CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD) { /* in the first domain */
         gpu.pci[1] = (uint8_t)place.pcie.bus;
         gpu.pci[2] = (uint8_t)place.pcie.device;
         gpu.pci[3] = (uint8_t)place.pcie.function;
-        gpu.has_pci = 1;
     }
     return gpu;
 }

@@ -2,6 +2,7 @@
  * back. It changes none of them: for Direct3D on Vulkan (DXVK) with the layer of libcld3d.so. */
 #include "d3d/formats.h"
 #include "d3d/staging.h"
+#include "drivers/drivers.h"
 #include "formats/image.h"
 #include "handles/handles.h"
 #include "log.h"
@@ -193,13 +194,16 @@ static void destroy(struct transfer *transfer)
     free(o);
 }
 
-/* Texels to which a row of an image that lies in a buffer is aligned; 0: the device has no such images. */
-static cl_uint pitch_alignment(cl_device_id device)
+/* Texels to which a row of an image that lies in a buffer is aligned; 0: the device has no such images that commands are right on. */
+static cl_uint pitch_alignment(const struct vulkan_context *gpu)
 {
     cl_uint texels = 0;
-    return next.clGetDeviceInfo(device, CL_DEVICE_IMAGE_PITCH_ALIGNMENT, sizeof(texels), &texels, NULL) == CL_SUCCESS
-               ? texels
-               : 0;
+    struct context_record *context = registry_get(RECORD_CONTEXT, gpu->context);
+    if (context && !context_has(context, QUIRK_IMAGES_OF_BUFFERS) &&
+        next.clGetDeviceInfo(gpu->device, CL_DEVICE_IMAGE_PITCH_ALIGNMENT, sizeof(texels), &texels, NULL) != CL_SUCCESS)
+        texels = 0;
+    record_release(context);
+    return texels;
 }
 
 static cl_mem make_memory(struct rows_object *o, const struct transfer_request *request, cl_int *status)
@@ -267,7 +271,7 @@ static cl_int share_best(struct rows_object *o, const struct transfer_request *r
     const struct converter *converter;
     enum image_storage storage;
     const bool same = gpu_same(&o->state->gpu.gpu, &o->at.image.memory.gpu);
-    const cl_uint alignment = pitch_alignment(o->state->gpu.device);
+    const cl_uint alignment = pitch_alignment(&o->state->gpu);
     char reason[VULKAN_WHY] = "no kind of memory that may be used is shared by both devices";
     cl_int status = surface_storage(request->context, desc, &storage, &converter);
     if (status != CL_SUCCESS || (memory.in_place && storage == STORED_BY_CONVERTER)) {

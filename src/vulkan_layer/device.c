@@ -127,12 +127,11 @@ static const char *choose_method(struct vulkan_device *device, const VkDeviceCre
     if (group && group->physicalDeviceCount > 1)
         return "it is a group of several devices";
     const bool records = strcmp(named, "record") == 0, exports = strcmp(named, "export") == 0;
-    if (strcmp(named, "mapped") == 0 || (is_cpu && !exports && !records)) {
-        /* As Wine does for 32-bit programs, which cannot be served anyway. */
-        if (is_enabled(info, "VK_KHR_map_memory2") || is_enabled(info, "VK_EXT_map_memory_placed"))
-            return "the program maps memory in another way";
+    /* As Wine does for 32-bit programs: then the layer does not see the mappings. */
+    const bool maps = is_enabled(info, "VK_KHR_map_memory2") || is_enabled(info, "VK_EXT_map_memory_placed");
+    if (strcmp(named, "mapped") == 0 || (is_cpu && !exports && !records && !maps)) {
         device->method = VULKAN_MAPPED;
-        return is_cpu ? NULL : "its memory is not the host's";
+        return maps ? "the program maps memory in another way" : is_cpu ? NULL : "its memory is not the host's";
     }
     device->method = exports || (driver == VK_DRIVER_ID_NVIDIA_PROPRIETARY && !records) ? VULKAN_EXPORT : VULKAN_RECORD;
     if (device->method == VULKAN_EXPORT && !(device->shares >> VULKAN_ROWS_IMAGE & 1))
@@ -163,9 +162,7 @@ static void inspect(struct vulkan_device *device, const VkDeviceCreateInfo *info
     device->instance->GetPhysicalDeviceProperties2(device->physical, &properties);
     device->instance->GetPhysicalDeviceMemoryProperties(device->physical, &device->types);
     memcpy(device->gpu.uuid, id.deviceUUID, sizeof(device->gpu.uuid));
-    if (has_pci)
-        memcpy(device->gpu.pci, &pci.pciDomain, sizeof(device->gpu.pci));
-    device->gpu.has_pci = has_pci;
+    memcpy(device->gpu.pci, &pci.pciDomain, sizeof(device->gpu.pci));
     device->smallest = smallest_image();
     device->can_copy = find_family(device, info);
     const char *reason = choose_method(device, info, &properties.properties, driver.driverID);

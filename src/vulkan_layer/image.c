@@ -93,7 +93,8 @@ static bool may_be_copied(const struct vulkan_device *device, const VkImageCreat
            (info->usage & both) == both && bytes_of(info) >= device->smallest;
 }
 
-/* Any other flag, usage or structure may mean that the image has a purpose that sharing would break. */
+/* Any other flag, usage or structure may mean that the image has a purpose that sharing would break. One that the program itself
+ * shares is taken as it is. */
 static bool may_be_shared(const VkImageCreateInfo *info)
 {
     const VkImageCreateFlags flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
@@ -104,7 +105,8 @@ static bool may_be_shared(const VkImageCreateInfo *info)
                                     VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT |
                                     VK_IMAGE_USAGE_ATTACHMENT_FEEDBACK_LOOP_BIT_EXT | HOST_TRANSFER;
     const VkBaseInStructure *chain = info->pNext;
-    while (chain && chain->sType == VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO)
+    while (chain && (chain->sType == VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO ||
+                     chain->sType == VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO))
         chain = chain->pNext;
     return (info->imageType == VK_IMAGE_TYPE_2D || info->imageType == VK_IMAGE_TYPE_3D) &&
            (info->tiling == VK_IMAGE_TILING_OPTIMAL || info->tiling == VK_IMAGE_TILING_LINEAR) &&
@@ -130,11 +132,13 @@ static bool as_good_linear(const struct vulkan_device *device, VkFormat format)
     return (can.optimalTilingFeatures & ~can.linearTilingFeatures) == 0;
 }
 
-bool vulkan_supports_image(const struct vulkan_device *device, const VkImageCreateInfo *info,
-                           const VkPhysicalDeviceExternalImageFormatInfo *external)
+bool vulkan_supports_image(const struct vulkan_device *device, const VkImageCreateInfo *info, bool *again)
 {
+    const VkPhysicalDeviceExternalImageFormatInfo external = {
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, NULL,
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     const VkPhysicalDeviceImageFormatInfo2 question = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
-                                                       external,
+                                                       again ? &external : NULL,
                                                        info->format,
                                                        info->imageType,
                                                        info->tiling,
@@ -142,33 +146,39 @@ bool vulkan_supports_image(const struct vulkan_device *device, const VkImageCrea
                                                        info->flags};
     VkExternalImageFormatProperties exported = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
     VkImageFormatProperties2 found = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2,
-                                      .pNext = external ? &exported : NULL};
+                                      .pNext = again ? &exported : NULL};
     const VkImageFormatProperties *most = &found.imageFormatProperties;
-    return device->instance->GetPhysicalDeviceImageFormatProperties2(device->physical, &question, &found) ==
-               VK_SUCCESS &&
+    const VkExternalMemoryProperties *can = &exported.externalMemoryProperties;
+    if (device->instance->GetPhysicalDeviceImageFormatProperties2(device->physical, &question, &found) != VK_SUCCESS)
+        return false;
+    if (again)
+        *again = (can->exportFromImportedHandleTypes & external.handleType) != 0;
+    return (!again || (can->externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT)) &&
            info->extent.width <= most->maxExtent.width && info->extent.height <= most->maxExtent.height &&
            info->extent.depth <= most->maxExtent.depth && info->mipLevels <= most->maxMipLevels &&
-           info->arrayLayers <= most->maxArrayLayers &&
-           (!external ||
-            (exported.externalMemoryProperties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT));
+           info->arrayLayers <= most->maxArrayLayers;
 }
 
 bool vulkan_plan_image(const struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan)
 {
-    const VkPhysicalDeviceExternalImageFormatInfo external = {
-        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, NULL,
-        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkExternalMemoryHandleTypeFlags file = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    const VkExternalMemoryImageCreateInfo *external =
+        vulkan_chained(wanted->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
     plan->info = *wanted;
+    plan->again = false;
     if (device->method == VULKAN_RECORD || !may_be_shared(wanted))
         return false;
     if (device->method == VULKAN_MAPPED) {
         plan->info.tiling = VK_IMAGE_TILING_LINEAR;
-        return as_good_linear(device, wanted->format) && vulkan_supports_image(device, &plan->info, NULL);
+        return (!external || wanted->tiling == VK_IMAGE_TILING_LINEAR) && as_good_linear(device, wanted->format) &&
+               vulkan_supports_image(device, &plan->info, NULL);
     }
-    plan->external = (VkExternalMemoryImageCreateInfo){VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-                                                       wanted->pNext, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    plan->info.pNext = &plan->external;
-    return worth_export(device, wanted) && vulkan_supports_image(device, wanted, &external);
+    plan->external =
+        (VkExternalMemoryImageCreateInfo){VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, wanted->pNext, file};
+    if (!external)
+        plan->info.pNext = &plan->external;
+    return (!external || (external->handleTypes & file)) && worth_export(device, wanted) &&
+           vulkan_supports_image(device, wanted, &plan->again);
 }
 
 /* ---- their life ---- */
@@ -186,6 +196,7 @@ VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_pla
     image->bound.record = (struct vulkan_record){VULKAN_IMAGE, device, VULKAN_NUMBER(*made), NULL};
     image->info = plan->info;
     image->changed = changed;
+    image->again = plan->again;
     image->info.pNext = NULL;
     image->info.pQueueFamilyIndices = NULL;
     os_lock(&vulkan_lock);

@@ -147,6 +147,7 @@ struct vulkan_image_record {
     struct vulkan_bound_record bound;
     VkImageCreateInfo info; /* as passed to vkCreateImage; its pointers are not valid any more */
     bool changed;           /* created as planned, so that its own memory may be shared; else it can be copied */
+    bool again;             /* and also if that memory is imported */
     uint64_t used;          /* the number of the layer's last commands that name it, or 0 */
     unsigned outside;       /* number of times that it was passed to another API and not back */
 };
@@ -186,14 +187,15 @@ void vulkan_note_place(enum vulkan_kind kind, const struct vulkan_device *device
 /* How an image is created that may be shared. `info` points into the plan and into the program's structures. */
 struct vulkan_plan {
     VkImageCreateInfo info;
-    VkExternalMemoryImageCreateInfo external;
+    VkExternalMemoryImageCreateInfo external; /* if the program has none */
+    bool again;
 };
 
 /* False: the image is created as requested (`plan->info`). */
 bool vulkan_plan_image(const struct vulkan_device *device, const VkImageCreateInfo *wanted, struct vulkan_plan *plan);
-/* Whether the driver supports exactly this image, exportable if `external` is not NULL. */
-bool vulkan_supports_image(const struct vulkan_device *device, const VkImageCreateInfo *info,
-                           const VkPhysicalDeviceExternalImageFormatInfo *external);
+/* Whether the driver supports exactly this image, exportable if `again` is not NULL: this gets whether imported memory of it can
+ * be exported too. */
+bool vulkan_supports_image(const struct vulkan_device *device, const VkImageCreateInfo *info, bool *again);
 /* Creates an image as planned, and records it. */
 VkResult vulkan_make_image(struct vulkan_device *device, const struct vulkan_plan *plan, bool changed,
                            const VkAllocationCallbacks *allocator, VkImage *made);
@@ -237,8 +239,6 @@ void vulkan_copier_quiet(struct vulkan_device *device, uint64_t used);
 uint64_t vulkan_refuse(char *why, const char *format, ...) LOG_FORMAT(2, 3);
 /* Describes the memory of a resource that has `size` bytes at `offset`. */
 uint64_t vulkan_describe(uint64_t memory, uint64_t offset, uint64_t size, struct vulkan_memory *found, char *why);
-/* The same for memory that is not followed. */
-void vulkan_describe_device(const struct vulkan_device *device, struct vulkan_memory *found);
 uint64_t vulkan_find_image(uint64_t image, struct vulkan_image *found, char *why);
 uint64_t vulkan_find_buffer(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why);
 uint64_t vulkan_export(uint64_t memory, int32_t *file, char *why);

@@ -8,34 +8,41 @@ static_assert(VK_UUID_SIZE == sizeof(((struct gpu *)0)->uuid), "UUIDs are Vulkan
 
 /* ---- allocation ---- */
 
-/* Whether the chain has nothing else: any other structure means that the memory is imported or already exported. */
-static bool is_plain(const VkMemoryAllocateInfo *info)
+/* Whether the chain has nothing else: any other structure means that the memory is of another kind. */
+static bool is_known(const VkMemoryAllocateInfo *info)
 {
     for (const VkBaseInStructure *each = info->pNext; each; each = each->pNext)
         if (each->sType != VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO &&
             each->sType != VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO &&
-            each->sType != VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT)
+            each->sType != VK_STRUCTURE_TYPE_MEMORY_PRIORITY_ALLOCATE_INFO_EXT &&
+            each->sType != VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO &&
+            each->sType != VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR)
             return false;
     return true;
 }
 
-/* Whether memory is made exportable: that of an exportable image, and that of buffers with addresses. */
+/* Whether memory is exportable or made so: that of an exportable image, and that of buffers with addresses. */
 static bool is_exported(const struct vulkan_device *device, const VkMemoryAllocateInfo *info)
 {
+    const VkExternalMemoryHandleTypeFlags file = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    const VkExportMemoryAllocateInfo *exports =
+        vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
+    const VkImportMemoryFdInfoKHR *import = vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR);
     const VkMemoryDedicatedAllocateInfo *dedicated =
         vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     const VkMemoryAllocateFlagsInfo *flags = vulkan_chained(info->pNext, VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO);
-    if (device->method != VULKAN_EXPORT)
+    if (device->method != VULKAN_EXPORT || (exports && !(exports->handleTypes & file)) ||
+        (import && import->handleType != file))
         return false;
     if (dedicated && dedicated->image) {
         os_lock(&vulkan_lock);
         const struct vulkan_image_record *image =
             vulkan_record_find_locked(VULKAN_IMAGE, device, VULKAN_NUMBER(dedicated->image));
-        const bool changed = image && image->changed;
+        const bool may = image && image->changed && (image->again || !import);
         os_unlock(&vulkan_lock);
-        return changed;
+        return may;
     }
-    return flags && (flags->flags & VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT) &&
+    return !import && flags && (flags->flags & VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT) &&
            (device->buffer_types >> info->memoryTypeIndex & 1);
 }
 
@@ -70,13 +77,13 @@ VKAPI_ATTR VkResult VKAPI_CALL vulkan_AllocateMemory(VkDevice handle, const VkMe
                                                      const VkAllocationCallbacks *allocator, VkDeviceMemory *made)
 {
     struct vulkan_device *device = vulkan_device_of(handle);
-    const bool plain = !allocator && is_plain(info);
-    struct vulkan_memory_record *memory = plain ? calloc(1, sizeof(*memory)) : NULL;
+    struct vulkan_memory_record *memory = !allocator && is_known(info) ? calloc(1, sizeof(*memory)) : NULL;
     if (memory && is_exported(device, info)) {
         const VkExportMemoryAllocateInfo export = {VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, info->pNext,
                                                    VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
         VkMemoryAllocateInfo changed = *info;
-        changed.pNext = &export;
+        if (!vulkan_chained(info->pNext, export.sType))
+            changed.pNext = &export;
         memory->exportable = device->calls.AllocateMemory(handle, &changed, NULL, made) == VK_SUCCESS;
     }
     const VkResult result =
@@ -166,24 +173,19 @@ static struct vulkan_memory_record *find_locked(uint64_t name)
     return found ? (void *)((char *)found - offsetof(struct vulkan_memory_record, name)) : NULL;
 }
 
-void vulkan_describe_device(const struct vulkan_device *device, struct vulkan_memory *found)
-{
-    *found = (struct vulkan_memory){.gpu = device->gpu};
-}
-
 uint64_t vulkan_describe(uint64_t name, uint64_t offset, uint64_t size, struct vulkan_memory *found, char *why)
 {
     os_lock(&vulkan_lock);
     const struct vulkan_memory_record *memory = find_locked(name);
     if (memory) {
-        vulkan_describe_device(memory->record.device, found);
-        found->memory = name;
-        found->memory_size = memory->size;
-        found->offset = offset;
-        found->size = size;
-        found->mapped = memory->base ? (uint64_t)(uintptr_t)memory->base + offset : 0;
-        found->exportable = memory->exportable;
-        found->dedicated = memory->dedicated;
+        *found = (struct vulkan_memory){.gpu = memory->record.device->gpu,
+                                        .memory = name,
+                                        .memory_size = memory->size,
+                                        .offset = offset,
+                                        .size = size,
+                                        .mapped = memory->base ? (uint64_t)(uintptr_t)memory->base + offset : 0,
+                                        .exportable = memory->exportable,
+                                        .dedicated = memory->dedicated};
     }
     os_unlock(&vulkan_lock);
     return memory ? 1 : vulkan_refuse(why, "its memory can't be exported and is not host-visible, or there is none");

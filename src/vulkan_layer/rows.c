@@ -52,8 +52,6 @@ static VkResult make_image(struct vulkan_device *device, const VkImageCreateInfo
                            struct rows *made)
 {
     const bool trial = wanted->kind == VULKAN_ROWS_TRIAL;
-    const VkPhysicalDeviceExternalImageFormatInfo question = {
-        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, NULL, handle_type(wanted->kind)};
     const VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
                                                       handle_type(wanted->kind)};
     const VkFormat format = vulkan_subresource(of, wanted->aspect, wanted->level, wanted->layer);
@@ -69,7 +67,7 @@ static VkResult make_image(struct vulkan_device *device, const VkImageCreateInfo
                                         .tiling = VK_IMAGE_TILING_OPTIMAL,
                                         .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
                                                  VK_IMAGE_USAGE_SAMPLED_BIT}};
-    if (!format || !vulkan_supports_image(device, &plan.info, trial ? NULL : &question))
+    if (!format || !vulkan_supports_image(device, &plan.info, trial ? NULL : &plan.again))
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
     plan.info.pNext = trial ? NULL : &external;
     made->extent = plan.info.extent;

@@ -37,7 +37,7 @@ uint64_t vulkan_find_image(uint64_t handle, struct vulkan_image *found, char *wh
                                    .flags = image.info.flags,
                                    .outside = image.outside};
     if (!vulkan_describe(image.bound.memory, image.bound.offset, needs.size, &found->memory, why))
-        vulkan_describe_device(device, &found->memory);
+        found->memory.gpu = device->gpu; /* the memory is not followed */
     return 1;
 }
 

@@ -137,8 +137,8 @@ struct vulkan_side {
  * bridge calls them (bridge/vulkan_access.h). */
 const struct vulkan_side *vulkan_side_here(void);
 
-static_assert(sizeof(struct vulkan_memory) == 88, "memory is described in the same way on both sides");
-static_assert(sizeof(struct vulkan_image) == 136, "images are described in the same way on both sides");
+static_assert(sizeof(struct vulkan_memory) == 80, "memory is described in the same way on both sides");
+static_assert(sizeof(struct vulkan_image) == 128, "images are described in the same way on both sides");
 static_assert(sizeof(struct vulkan_move) == 40, "moves are described in the same way on both sides");
 static_assert(sizeof(struct vulkan_rows) == 48, "rows are described in the same way on both sides");
 static_assert(sizeof(struct vulkan_place) == 32, "places are described in the same way on both sides");

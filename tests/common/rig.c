@@ -334,11 +334,18 @@ static struct rig_rows *initial_rows(const struct rig_desc *desc, const void *da
     return rows;
 }
 
+bool rig_shares_textures(void)
+{
+    const char *shares = getenv("CLD3D_TEST_SHARED_TEXTURES");
+    return !shares || strcmp(shares, "no") != 0;
+}
+
 void *rig_make(const struct rig *rig, void *device, const struct rig_desc *desc, HRESULT *result)
 {
     void *resource = NULL;
     struct rig_rows *initial = desc->initial ? initial_rows(desc, desc->initial) : NULL;
-    const HRESULT made = ops_of(rig)->make(device, desc, initial, &resource);
+    const bool ends = (desc->misc & D3D11_RESOURCE_MISC_SHARED) && desc->height && !rig_shares_textures();
+    const HRESULT made = ends ? E_NOTIMPL : ops_of(rig)->make(device, desc, initial, &resource);
     free(initial);
     if (result)
         *result = made;

@@ -95,6 +95,9 @@ struct rig_desc {
     const void *initial; /* tightly packed rows of subresource 0; needed for IMMUTABLE */
 };
 
+/* False where Direct3D ends the program at a texture with the flag for sharing among devices (scripts/dxvk.sh): rig_make makes none
+ * then. */
+bool rig_shares_textures(void);
 /* Makes a resource on `device`, or returns NULL and leaves the HRESULT in *result (may be NULL). */
 void *rig_make(const struct rig *rig, void *device, const struct rig_desc *desc, HRESULT *result);
 

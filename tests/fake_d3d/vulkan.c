@@ -290,7 +290,6 @@ static void describe_memory(const struct fake_store *store, uint64_t name, struc
         .exportable = export && !has(FAKE_VULKAN_NOT_EXPORTABLE),
         .dedicated = store->desc.kind != FAKE_BUFFER && !has(FAKE_VULKAN_NOT_DEDICATED),
     };
-    memory->gpu.has_pci = 1;
     memcpy(memory->gpu.pci, pci_address, sizeof memory->gpu.pci);
     memory->gpu.pci[3] += has(FAKE_VULKAN_OTHER_DEVICE);
     memcpy(memory->gpu.uuid, has(FAKE_VULKAN_OTHER_DEVICE) ? "another GPU's id" : UUID, 16);

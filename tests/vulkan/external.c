@@ -95,6 +95,9 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
         return status;
     if (name == CL_DEVICE_UUID_KHR && !fails(FAKE_VULKAN_NO_UUID, NULL))
         return give_answer(is_the_gpu(device) ? "a fake GPU's id." : "another device's", 16, room, to, size_ret);
+    const cl_device_pci_bus_info_khr nowhere = {0}; /* as PoCL 7.1 says of each device */
+    if (name == CL_DEVICE_PCI_BUS_INFO_KHR)
+        return give_answer(&nowhere, sizeof(nowhere), room, to, size_ret);
     if (name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR)
         return give_answer(types, sizeof(types), room, to, size_ret);
     if (name == 0x2052 &&
