@@ -560,106 +560,6 @@ def wow64_file(functions):
     return c_file(out + bridge_table("__wine_unix_call_wow64_funcs", [f for f in functions if not wow64_lacks(f)], "wow64_on"))
 
 
-# -- the tests' layer below cld3d, in which any call can fail ---------------------------------------------------------
-
-# Codes that a function has besides CL_OUT_OF_RESOURCES, which all have.
-FAULT_CODES = {
-    "clGetPlatformIDs": "CL_OUT_OF_HOST_MEMORY", "clCreateContext": "CL_DEVICE_NOT_AVAILABLE",
-    "clBuildProgram": "CL_BUILD_PROGRAM_FAILURE", "clCreateBuffer": "CL_MEM_OBJECT_ALLOCATION_FAILURE",
-    "clCreateImage": "CL_MEM_OBJECT_ALLOCATION_FAILURE", "clCreateSubBuffer": "CL_MEM_OBJECT_ALLOCATION_FAILURE",
-    "clEnqueueMapBuffer": "CL_MAP_FAILURE", "clEnqueueMapImage": "CL_MAP_FAILURE",
-    "clEnqueueWriteBuffer": "CL_MEM_OBJECT_ALLOCATION_FAILURE", "clEnqueueWriteImage": "CL_MEM_OBJECT_ALLOCATION_FAILURE"}
-FAULT_HANDLES = {
-    "cl_context": "CONTEXTS", "cl_command_queue": "QUEUES", "cl_mem": "MEMORIES", "cl_sampler": "SAMPLERS",
-    "cl_program": "PROGRAMS", "cl_kernel": "KERNELS", "cl_event": "EVENTS"}
-COMMAND_TYPES = {"NDRangeKernel": "NDRANGE_KERNEL", "MarkerWithWaitList": "MARKER", "BarrierWithWaitList": "BARRIER",
-                 "SVMMemFill": "SVM_MEMFILL", "SVMMemcpy": "SVM_MEMCPY"}
-
-
-def command_type(f):
-    word = f.name.removeprefix("clEnqueue")
-    snake = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=SVM)(?=[A-Z])", "_", word).upper()
-    return "CL_COMMAND_" + COMMAND_TYPES.get(word, snake)
-
-
-def fault_refusal(f):
-    if f.result == "cl_int":
-        return ["    if (fault != CL_SUCCESS)", "        return fault;"]
-    return ["    if (fault != CL_SUCCESS) {",
-            *(["        if (errcode_ret)", "            *errcode_ret = fault;"] if f.param("errcode_ret") else []),
-            "        return NULL;", "    }"]
-
-
-def fault_command(f):
-    """A command with an event."""
-    listed = f.param("event_wait_list")
-    blocking = next((name for _, name in f.params if name.startswith("blocking_")), "false")
-    at_once = "true" if f.result != "cl_int" else blocking
-    fields = [f'"{f.name}"', "command_queue", command_type(f), at_once,
-              *(["num_events_in_wait_list", "event_wait_list", "true"] if listed else ["0", "NULL", "false"])]
-    out = [wrap("    struct fault_enqueue e = {", ", ".join(fields) + ", false, NULL};"),
-           f"    const cl_int fault = fault_enqueue_begin(&e, {FAULT_CODES.get(f.name, 'CL_OUT_OF_RESOURCES')});"]
-    out += fault_refusal(f)
-    words = {"num_events_in_wait_list": "e.wait_count", "event_wait_list": "e.wait", "errcode_ret": "&status"}
-    arguments = ", ".join(words.get(name, name) for _, name in f.params) + ");"
-    if f.result == "cl_int":
-        return out + ["    if (e.doomed)", "        return fault_enqueue_lost(&e, event);",
-                      wrap(f"    const cl_int status = fault_below->{f.name}(", arguments),
-                      "    fault_enqueue_end(&e, status, event);", "    return status;"]
-    return out + ["    cl_int status = CL_OUT_OF_RESOURCES;", wrap(f"    void *mapped = fault_below->{f.name}(", arguments),
-                  "    fault_enqueue_end(&e, status, event);", "    if (errcode_ret)", "        *errcode_ret = status;",
-                  "    return mapped;"]
-
-
-def fault_counted_reference(f):
-    """What a function changes of the references to handles, as a statement."""
-    match = re.match(r"cl(Retain|Release)\w+", f.name)
-    kind = FAULT_HANDLES.get(f.params[0][0].split()[0]) if match else None
-    return kind and f"    fault_reference(FAULT_{kind}, {1 if match[1] == 'Retain' else -1});"
-
-
-def fault_body(f):
-    if f.name.startswith("clEnqueue") and f.param("event"):
-        return fault_command(f)
-    code = FAULT_CODES.get(f.name, "CL_OUT_OF_RESOURCES")
-    out = [f'    const cl_int fault = fault_call("{f.name}", {code});']
-    reference = fault_counted_reference(f)
-    if f.name.startswith("clRelease"):
-        out += [f"    const cl_int status = fault_below->{f.name}({f.args});"]
-        out += ["    if (status == CL_SUCCESS)", "    " + reference] if reference else []
-        return out + ["    return fault != CL_SUCCESS ? fault : status;"]
-    if f.result == "void":
-        return [call(f, f"fault_below->{f.name}")]
-    out += fault_refusal(f)
-    if reference:
-        return out + [f"    const cl_int status = fault_below->{f.name}({f.args});", "    if (status == CL_SUCCESS)",
-                      "    " + reference, "    return status;"]
-    if f.result in FAULT_HANDLES:
-        return out + [wrap(f"    {f.result} made = fault_below->{f.name}(", f.args + ");"), "    if (made)",
-                      f"        fault_reference(FAULT_{FAULT_HANDLES[f.result]}, 1);", "    return made;"]
-    if f.name == "clCreateKernelsInProgram":
-        return out + ["    cl_uint count = 0;",
-                      f"    const cl_int status = fault_below->{f.name}(program, num_kernels, kernels, &count);",
-                      "    if (status == CL_SUCCESS && kernels)",
-                      "        fault_reference(FAULT_KERNELS, (int)count);", "    if (num_kernels_ret)",
-                      "        *num_kernels_ret = count;", "    return status;"]
-    return out + [call(f, f"fault_below->{f.name}")]
-
-
-def faults_file(functions):
-    mine = [f for f in functions if f.exported and f.known and not f.own and "GL" not in f.name]
-    out = ['#include "layer.h"', "",
-           "static cl_int fault_enqueue_lost(struct fault_enqueue *e, cl_event *event)", "{",
-           "    const cl_int status = fault_enqueue_doomed(e, event);", "    fault_enqueue_end(e, status, event);",
-           "    return status;", "}", ""]
-    for f in mine:
-        out += [signature(f, f"faulty_{f.name}"), "{"] + fault_body(f) + ["}", ""]
-    out += ["void fault_install(cl_icd_dispatch *table)", "{"]
-    for f in mine:
-        out += [f"    if (table->{f.name})", f"        table->{f.name} = faulty_{f.name};"]
-    return c_file(out + ["}"])
-
-
 def outputs():
     functions = parse_header()
     bridge = [f for f in functions if bridged(f)]
@@ -674,7 +574,6 @@ def outputs():
         "src/bridge/tier_generated.c": tier_file(bridge),
         "src/bridge/wow64_generated.h": wow64_calls_file(bridge),
         "src/bridge/wow64_generated.c": wow64_file(bridge),
-        "tests/faults/wrappers_generated.c": faults_file(functions),
     }
 
 

@@ -34,7 +34,7 @@ dxvk)
     die "DIRECT3D is '$DIRECT3D'; it can be wine or dxvk"
     ;;
 esac
-prefix_ready=$prefix/.cld3d-ready
+prefix_ready=$prefix/.cld3d-ready-2
 keeper_file=$state/keeper
 idle_seconds=60
 
@@ -143,6 +143,8 @@ create_prefix() {
         wine wineboot --init || exit
         # A program that crashes must end, not wait for somebody to close a window.
         wine reg add 'HKCU\Software\Wine\WineDbg' /v ShowCrashDialog /t REG_DWORD /d 0 /f || exit
+        # DXVK 2.6 divides by the refresh rate, which Wine does not get from RandR where the display is Xvfb's.
+        wine reg add 'HKCU\Software\Wine\X11 Driver' /v UseXRandR /d N /f || exit
         wineserver -w
         [ "${DIRECT3D:-wine}" != dxvk ] || dxvk_install
     ) </dev/null >"$state/prefix.log" 2>&1 9>&- &

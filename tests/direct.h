@@ -125,11 +125,11 @@ static inline void part(const char *name, enum fake_d3d_vulkan_fault fault, int 
          sizeof((const struct line[]){__VA_ARGS__}) / sizeof(struct line))
 
 /* The program's main function. */
-static inline int direct_main(int argc, char **argv, const struct tap_test *tests, size_t count)
+static inline int direct_main(int argc, char **argv)
 {
     const char *given = getenv("OPENCL_LAYERS");
     snprintf(direct_layers, sizeof(direct_layers), "%s", given ? given : "");
-    return tap_run(argc, argv, tests, count);
+    return tap_run(argc, argv);
 }
 
 #endif

@@ -3,14 +3,10 @@
  *
  * A case is written once and gets an open rig:
  *
- *     SHARING_CASE(acquires, RIG_PROFILING)
+ *     SHARING_CASE("objects can be acquired", acquires, RIG_PROFILING)
  *     {
  *         CHECK(rig->queue != NULL);
  *     }
- *
- *     static const struct tap_test tests[] = {
- *         SHARING_TESTS("objects can be acquired", acquires),
- *     };
  *
  * After each case nothing that it made may be left, and over the fake Direct3D no rule of Direct3D may have been broken. */
 #ifndef CLD3D_TESTS_SHARING_H
@@ -81,11 +77,11 @@ static inline bool over_mapped(void)
     return over_transport("mapped");
 }
 
-/* Whether OpenCL works in Direct3D's own memory (tests/import, tests/vulkan): each side sees at once what the other writes, and
+/* Whether OpenCL works in Direct3D's own memory (tests/vulkan): each side sees at once what the other writes, and
  * there are no staging copies. */
 static inline bool over_import(void)
 {
-    return over_transport("import") || over_transport("export") || over_mapped();
+    return over_transport("export") || over_mapped();
 }
 
 /* Whether that is so for resources of a kind: buffers go through the host where the host sees the memory, and where Direct3D 10
@@ -100,7 +96,7 @@ static inline bool kind_is_direct(const struct rig *rig, int kind)
     const bool tells = rig->api->version == 11 || !fake;
     if (!over_import() || kind != 0)
         return over_import();
-    return over_transport("import") || (over_transport("export") && tells);
+    return over_transport("export") && tells;
 }
 
 /* Whether OpenCL computes in the host's memory, and objects lie there. */
@@ -145,23 +141,10 @@ static inline bool skip_without_staging(void)
     return over_import() || over_transport("record");
 }
 
-#define SHARING_CASE(name, flags)               \
-    static void name(struct rig *rig);          \
-    static void name##_d3d11(void)              \
-    {                                           \
-        sharing_run(&rig_d3d11, (flags), name); \
-    }                                           \
-    static void name##_d3d10(void)              \
-    {                                           \
-        sharing_run(&rig_d3d10, (flags), name); \
-    }                                           \
+#define SHARING_CASE(text, name, flags)                       \
+    static void name(struct rig *rig);                        \
+    FOR_EACH_API(text, name, sharing_run(api, (flags), name)) \
     static void name(struct rig *rig)
-
-#define SHARING_TESTS(text, name)          \
-    {"Direct3D 11: " text, name##_d3d11},  \
-    {                                      \
-        "Direct3D 10: " text, name##_d3d10 \
-    }
 
 static inline const struct rig_api *other_api(const struct rig *rig)
 {
@@ -376,6 +359,18 @@ static inline cl_command_queue make_queue(const struct rig *rig, cl_context cont
     cl_command_queue queue = clCreateCommandQueue(context, rig->cl_device, properties, &status);
     CHECK_INT(status, CL_SUCCESS);
     return queue;
+}
+
+/* The same on another device, whose reference it takes over. */
+static inline struct rig rig_on(const struct rig *rig, void *device)
+{
+    cl_int status = 1;
+    struct rig other = *rig;
+    other.device = device;
+    other.context = rig_make_context(rig, device, false, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    other.queue = make_queue(rig, other.context, 0);
+    return other;
 }
 
 /* Whether images of a context can have a format, emulated or not. */

@@ -1,17 +1,13 @@
 /* A test program: cases that report in the Test Anything Protocol.
  *
- *     static void adds(void)
+ *     CASE("one and one is two", adds)
  *     {
  *         CHECK_INT(1 + 1, 2);
  *     }
  *
- *     static const struct tap_test tests[] = {
- *         {"one and one is two", adds},
- *     };
+ *     TAP_MAIN
  *
- *     TAP_MAIN(tests)
- *
- * A case passes if it ran at least one check and none failed. A failed check says where and what, and the case goes on;
+ * The cases run in the order of the file. A case passes if it ran at least one check and none failed. A failed check says where and what, and the case goes on;
  * each check is an expression that tells whether it held, for a case that can't go on:
  *
  *     if (!CHECK(device != NULL))
@@ -32,7 +28,34 @@
 struct tap_test {
     const char *name;
     void (*run)(void);
+    int place; /* in the file */
+    struct tap_test *after;
 };
+
+static struct tap_test *tap_tests; /* by their places */
+
+/* Before main, in any order. */
+static inline void tap_list(struct tap_test *test)
+{
+    struct tap_test **place = &tap_tests;
+    while (*place && (*place)->place < test->place)
+        place = &(*place)->after;
+    test->after = *place;
+    *place = test;
+}
+
+/* Makes a case of a function; `nth`: of those that one line makes. */
+#define TAP_LIST(text, function, nth)                                               \
+    __attribute__((constructor)) static void list_##function(void)                  \
+    {                                                                               \
+        static struct tap_test test = {text, function, 8 * __LINE__ + (nth), NULL}; \
+        tap_list(&test);                                                            \
+    }
+
+#define CASE(text, function)    \
+    static void function(void); \
+    TAP_LIST(text, function, 0) \
+    static void function(void)
 
 /* What the running case has done so far. TAP_MAIN defines it. */
 struct tap_case {
@@ -59,12 +82,12 @@ extern struct tap_case tap_case;
  * return by itself. Failures before count all the same. */
 #define SKIP(reason) atomic_store(&tap_case.skip_reason, (reason))
 
-#define TAP_MAIN(tests)                                                          \
-    struct tap_case tap_case;                                                    \
-                                                                                 \
-    int main(int argc, char **argv)                                              \
-    {                                                                            \
-        return tap_run(argc, argv, (tests), sizeof(tests) / sizeof((tests)[0])); \
+#define TAP_MAIN                    \
+    struct tap_case tap_case;       \
+                                    \
+    int main(int argc, char **argv) \
+    {                               \
+        return tap_run(argc, argv); \
     }
 
 /* Each line goes out with one call, so lines of several threads don't mix, and at once, so that nothing is lost in a
@@ -188,20 +211,19 @@ static inline bool tap_is_wanted(const struct tap_test *test, int argc, char **a
 }
 
 /* The whole program: returns its exit status, 0 if all cases that ran are fine. */
-static inline int tap_run(int argc, char **argv, const struct tap_test *tests, size_t count)
+static inline int tap_run(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--list") == 0) {
-        for (size_t i = 0; i < count; i++)
-            tap_line(tests[i].name);
+        for (const struct tap_test *test = tap_tests; test; test = test->after)
+            tap_line(test->name);
         return 0;
     }
     tap_line("TAP version 13");
     int ran = 0;
     bool fine = true;
-    for (size_t i = 0; i < count; i++) {
-        if (tap_is_wanted(&tests[i], argc, argv) && !tap_run_case(&tests[i], ++ran))
+    for (const struct tap_test *test = tap_tests; test; test = test->after)
+        if (tap_is_wanted(test, argc, argv) && !tap_run_case(test, ++ran))
             fine = false;
-    }
     char plan[64];
     snprintf(plan, sizeof(plan), "1..%d%s", ran, ran ? "" : " # SKIP no case has such a name");
     tap_line(plan);

@@ -28,7 +28,7 @@ static void both_refuse(const struct rig *rig, cl_command_queue queue, cl_uint c
     }
 }
 
-SHARING_CASE(no_objects, 0)
+SHARING_CASE("arguments: no objects", no_objects, 0)
 {
     struct shared shared;
     for (int which = 0; which < 2; which++)
@@ -68,7 +68,7 @@ static void check_event(const struct rig *rig, cl_event event, cl_command_type t
 }
 
 /* A call without objects has an event as any other, and it waits for its list. */
-SHARING_CASE(no_objects_but_an_event, 0)
+SHARING_CASE("arguments: no objects, but an event", no_objects_but_an_event, 0)
 {
     const cl_command_type types[] = {rig->api->command_acquire, rig->api->command_release};
     for (int which = 0; which < 2; which++) {
@@ -92,7 +92,7 @@ SHARING_CASE(no_objects_but_an_event, 0)
     }
 }
 
-SHARING_CASE(queues, 0)
+SHARING_CASE("arguments: queues", queues, 0)
 {
     struct shared shared;
     struct rig other;
@@ -115,7 +115,7 @@ SHARING_CASE(queues, 0)
 }
 
 /* Before the first context with interop nothing is known of any queue. */
-SHARING_CASE(queues_alone, RIG_NO_CONTEXT)
+SHARING_CASE("arguments: queues without any interop", queues_alone, RIG_NO_CONTEXT)
 {
     cl_context plain = plain_context(rig);
     cl_command_queue plain_queue = make_queue(rig, plain, 0);
@@ -126,7 +126,7 @@ SHARING_CASE(queues_alone, RIG_NO_CONTEXT)
 }
 
 /* By the function of OpenCL 2.0. */
-SHARING_CASE(queue_with_properties, 0)
+SHARING_CASE("arguments: a queue with a list of properties", queue_with_properties, 0)
 {
     static const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
     struct shared shared;
@@ -157,7 +157,7 @@ static void refuse_in_lists(const struct rig *rig, const struct shared good[KIND
         CHECK_INT(release_one(rig, good[i].object), rig->api->not_acquired);
 }
 
-SHARING_CASE(objects_of_other_origin, 0)
+SHARING_CASE("arguments: objects not made by this API", objects_of_other_origin, 0)
 {
     struct shared good[KINDS];
     struct rig other;
@@ -189,7 +189,7 @@ SHARING_CASE(objects_of_other_origin, 0)
     shared_close_all(good);
 }
 
-SHARING_CASE(objects_of_another_context, 0)
+SHARING_CASE("arguments: objects of another context", objects_of_another_context, 0)
 {
     struct shared good[KINDS];
     cl_int status = 1;
@@ -207,7 +207,7 @@ SHARING_CASE(objects_of_another_context, 0)
     CHECK_INT(clReleaseContext(second), CL_SUCCESS);
 }
 
-SHARING_CASE(wait_list_arguments, 0)
+SHARING_CASE("arguments: wait lists", wait_list_arguments, 0)
 {
     struct shared shared;
     cl_context plain = plain_context(rig);
@@ -221,6 +221,7 @@ SHARING_CASE(wait_list_arguments, 0)
             both_refuse(rig, rig->queue, 1, &shared.object, 0, &own, CL_INVALID_EVENT_WAIT_LIST);
             both_refuse(rig, rig->queue, 1, &shared.object, 2, with_null, CL_INVALID_EVENT_WAIT_LIST);
             both_refuse(rig, rig->queue, 1, &shared.object, 2, with_foreign, CL_INVALID_CONTEXT);
+            both_refuse(rig, rig->queue, 1, &shared.object, 1, &foreign, CL_INVALID_CONTEXT);
             if (!acquired)
                 CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
         }
@@ -236,7 +237,7 @@ SHARING_CASE(wait_list_arguments, 0)
 }
 
 /* Where several things are wrong: queue, context, objects, wait list, state. */
-SHARING_CASE(order_of_checks, 0)
+SHARING_CASE("arguments: the order of the checks", order_of_checks, 0)
 {
     struct shared shared;
     cl_context plain = plain_context(rig);
@@ -263,7 +264,7 @@ SHARING_CASE(order_of_checks, 0)
 
 /* ---- ownership ---- */
 
-SHARING_CASE(twice, 0)
+SHARING_CASE("ownership: acquired twice, released twice", twice, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -284,7 +285,7 @@ SHARING_CASE(twice, 0)
     shared_close_all(all);
 }
 
-SHARING_CASE(all_or_nothing, 0)
+SHARING_CASE("ownership: a list is acquired or released as a whole", all_or_nothing, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -314,7 +315,7 @@ SHARING_CASE(all_or_nothing, 0)
     shared_close_all(all);
 }
 
-SHARING_CASE(same_object_twice_in_a_list, 0)
+SHARING_CASE("ownership: the same object twice in a list", same_object_twice_in_a_list, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -337,30 +338,47 @@ SHARING_CASE(same_object_twice_in_a_list, 0)
     shared_close_all(all);
 }
 
-/* All kinds in one call, in both directions. */
-SHARING_CASE(mixed_list, 0)
+/* All kinds in one call, in both directions. Later commands of the queue come after an acquire and earlier ones before a release, even in a
+ * queue that may change the order of its commands. */
+static void mixed_turns(const struct rig *rig)
 {
     struct shared all[KINDS];
     unsigned char bytes[KINDS][SHARED_BYTES];
     if (!shared_open_all(rig, 1, all))
         return;
     const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
-    for (unsigned turn = 0; turn < 3; turn++) {
+    for (unsigned turn = 0; turn < 20; turn++) {
         CHECK_INT(rig->acquire(rig->queue, KINDS, list, 0, NULL, NULL), CL_SUCCESS);
+        for (unsigned i = 0; i < KINDS; i++)
+            CHECK_INT(cl_read(rig->queue, &all[i], bytes[i], NULL), CL_SUCCESS);
+        CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 0, NULL, NULL), CL_SUCCESS);
+        queue_wait(rig->queue);
         for (unsigned i = 0; i < KINDS; i++) {
-            CHECK(cl_has(rig->queue, &all[i], 1 + 10 * turn + i));
-            rig_pattern(bytes[i], SHARED_BYTES, 1 + 10 * (turn + 1) + i);
+            unsigned char expected[SHARED_BYTES];
+            rig_pattern(expected, sizeof(expected), 1 + 3 * turn + i);
+            CHECK_MEM(bytes[i], expected, SHARED_BYTES);
+            rig_pattern(bytes[i], SHARED_BYTES, 1 + 3 * (turn + 1) + i);
             CHECK_INT(cl_write(rig->queue, &all[i], bytes[i], 0, NULL, NULL), CL_SUCCESS);
         }
         CHECK_INT(rig->release(rig->queue, KINDS, list, 0, NULL, NULL), CL_SUCCESS);
         for (unsigned i = 0; i < KINDS; i++)
-            CHECK(d3d_has(rig, &all[i], 1 + 10 * (turn + 1) + i));
+            CHECK(d3d_has(rig, &all[i], 1 + 3 * (turn + 1) + i));
     }
     shared_close_all(all);
 }
 
+SHARING_CASE("ownership: all kinds in one list", mixed_list, 0)
+{
+    mixed_turns(rig);
+}
+
+SHARING_CASE("ownership: all kinds in one list, in a queue out of order", out_of_order, RIG_OUT_OF_ORDER)
+{
+    mixed_turns(rig);
+}
+
 /* Lists longer than any that a small fixed array would hold. */
-SHARING_CASE(long_list, 0)
+SHARING_CASE("ownership: a long list", long_list, 0)
 {
     enum { MANY = 300 };
     static cl_mem objects[MANY];
@@ -384,7 +402,7 @@ SHARING_CASE(long_list, 0)
 }
 
 /* Ownership is the context's: one queue may acquire and another release, and use it in between. */
-SHARING_CASE(several_queues, 0)
+SHARING_CASE("ownership: from queue to queue", several_queues, 0)
 {
     struct shared all[KINDS];
     unsigned char bytes[SHARED_BYTES];
@@ -423,24 +441,19 @@ static void works(struct rig *rig)
     shared_close_all(all);
 }
 
-SHARING_CASE(default_sync, 0)
+SHARING_CASE("synchronisation: by the user", user_sync, RIG_USER_SYNC)
 {
     works(rig);
 }
 
-SHARING_CASE(user_sync, RIG_USER_SYNC)
-{
-    works(rig);
-}
-
-SHARING_CASE(single_threaded, RIG_SINGLE_THREADED)
+SHARING_CASE("synchronisation: a single-threaded device", single_threaded, RIG_SINGLE_THREADED)
 {
     works(rig);
 }
 
 /* ---- events ---- */
 
-SHARING_CASE(events, 0)
+SHARING_CASE("events: what they answer", events, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -465,7 +478,7 @@ SHARING_CASE(events, 0)
 }
 
 /* References of the application; the answers stay right as long as there is one. */
-SHARING_CASE(event_references, 0)
+SHARING_CASE("events: references", event_references, 0)
 {
     struct shared shared;
     cl_event event = NULL;
@@ -490,77 +503,8 @@ SHARING_CASE(event_references, 0)
     shared_close(&shared);
 }
 
-/* The events order commands of other queues, and other events order them. */
-SHARING_CASE(events_order_commands, 0)
-{
-    struct shared shared;
-    cl_command_queue second = make_queue(rig, rig->context, 0);
-    if (shared_open(rig, KIND_BUFFER, 1, &shared)) {
-        for (unsigned turn = 0; turn < 10; turn++) {
-            unsigned char bytes[SHARED_BYTES], expected[SHARED_BYTES];
-            cl_event acquired = NULL, read = NULL;
-            CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &acquired), CL_SUCCESS);
-            CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
-            CHECK_INT(clEnqueueReadBuffer(second, shared.object, CL_FALSE, 0, SHARED_BYTES, bytes, 1, &acquired, &read),
-                      CL_SUCCESS);
-            CHECK_INT(clWaitForEvents(1, &read), CL_SUCCESS);
-            rig_pattern(expected, sizeof(expected), 1 + turn);
-            CHECK_MEM(bytes, expected, sizeof(bytes));
-            CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &read, NULL), CL_SUCCESS);
-            d3d_fill(rig, &shared, 2 + turn);
-            CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
-            CHECK_INT(clReleaseEvent(read), CL_SUCCESS);
-        }
-        shared_close(&shared);
-    }
-    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
-}
-
-/* Later commands of the queue come after an acquire and earlier ones before a release, even in a queue that may change
- * the order of its commands. */
-static void out_of_order_turns(struct rig *rig)
-{
-    struct shared all[KINDS];
-    unsigned char bytes[KINDS][SHARED_BYTES];
-    if (!shared_open_all(rig, 1, all))
-        return;
-    const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
-    for (unsigned turn = 0; turn < 20; turn++) {
-        CHECK_INT(rig->acquire(rig->queue, KINDS, list, 0, NULL, NULL), CL_SUCCESS);
-        for (unsigned i = 0; i < KINDS; i++)
-            CHECK_INT(cl_read(rig->queue, &all[i], bytes[i], NULL), CL_SUCCESS);
-        CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 0, NULL, NULL), CL_SUCCESS);
-        queue_wait(rig->queue);
-        for (unsigned i = 0; i < KINDS; i++) {
-            unsigned char expected[SHARED_BYTES];
-            rig_pattern(expected, sizeof(expected), 1 + 3 * turn + i);
-            CHECK_MEM(bytes[i], expected, SHARED_BYTES);
-            rig_pattern(bytes[i], SHARED_BYTES, 1 + 3 * (turn + 1) + i);
-            CHECK_INT(cl_write(rig->queue, &all[i], bytes[i], 0, NULL, NULL), CL_SUCCESS);
-        }
-        CHECK_INT(rig->release(rig->queue, KINDS, list, 0, NULL, NULL), CL_SUCCESS);
-        for (unsigned i = 0; i < KINDS; i++)
-            CHECK(d3d_has(rig, &all[i], 1 + 3 * (turn + 1) + i));
-    }
-    shared_close_all(all);
-}
-
-SHARING_CASE(out_of_order, 0)
-{
-    cl_int status = 1;
-    cl_command_queue own = rig->queue;
-    rig->queue = clCreateCommandQueue(rig->context, rig->cl_device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status);
-    if (rig->queue) {
-        out_of_order_turns(rig);
-        CHECK_INT(clReleaseCommandQueue(rig->queue), CL_SUCCESS);
-    } else {
-        SKIP("the device has no out-of-order queues");
-    }
-    rig->queue = own;
-}
-
 /* A release comes after all that is in its queue, also after what does not use its objects. */
-SHARING_CASE(out_of_order_work, RIG_OUT_OF_ORDER)
+SHARING_CASE("events: other work of a queue out of order", out_of_order_work, RIG_OUT_OF_ORDER)
 {
     struct shared shared;
     struct slow_work work;
@@ -624,7 +568,7 @@ static bool has_times(const struct rig *rig)
     return false;
 }
 
-SHARING_CASE(profiling, RIG_PROFILING)
+SHARING_CASE("times: with profiling", profiling, RIG_PROFILING)
 {
     struct shared all[KINDS];
     if (!has_times(rig))
@@ -663,7 +607,7 @@ SHARING_CASE(profiling, RIG_PROFILING)
 }
 
 /* What a release waits for ends before its times begin. */
-SHARING_CASE(profiling_of_a_release, RIG_PROFILING)
+SHARING_CASE("times: of a release that waits", profiling_of_a_release, RIG_PROFILING)
 {
     struct slow_work work;
     struct shared shared;
@@ -685,7 +629,7 @@ SHARING_CASE(profiling_of_a_release, RIG_PROFILING)
     slow_close(&work);
 }
 
-SHARING_CASE(no_profiling, 0)
+SHARING_CASE("times: without profiling", no_profiling, 0)
 {
     struct shared shared;
     cl_event events[2];
@@ -704,33 +648,4 @@ SHARING_CASE(no_profiling, 0)
     shared_close(&shared);
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("arguments: no objects", no_objects),
-    SHARING_TESTS("arguments: no objects, but an event", no_objects_but_an_event),
-    SHARING_TESTS("arguments: queues", queues),
-    SHARING_TESTS("arguments: queues without any interop", queues_alone),
-    SHARING_TESTS("arguments: a queue with a list of properties", queue_with_properties),
-    SHARING_TESTS("arguments: objects not made by this API", objects_of_other_origin),
-    SHARING_TESTS("arguments: objects of another context", objects_of_another_context),
-    SHARING_TESTS("arguments: wait lists", wait_list_arguments),
-    SHARING_TESTS("arguments: the order of the checks", order_of_checks),
-    SHARING_TESTS("ownership: acquired twice, released twice", twice),
-    SHARING_TESTS("ownership: a list is acquired or released as a whole", all_or_nothing),
-    SHARING_TESTS("ownership: the same object twice in a list", same_object_twice_in_a_list),
-    SHARING_TESTS("ownership: all kinds in one list", mixed_list),
-    SHARING_TESTS("ownership: a long list", long_list),
-    SHARING_TESTS("ownership: from queue to queue", several_queues),
-    SHARING_TESTS("synchronisation: by the library", default_sync),
-    SHARING_TESTS("synchronisation: by the user", user_sync),
-    SHARING_TESTS("synchronisation: a single-threaded device", single_threaded),
-    SHARING_TESTS("events: what they answer", events),
-    SHARING_TESTS("events: references", event_references),
-    SHARING_TESTS("events: they order commands", events_order_commands),
-    SHARING_TESTS("events: a queue out of order", out_of_order),
-    SHARING_TESTS("events: other work of a queue out of order", out_of_order_work),
-    SHARING_TESTS("times: with profiling", profiling),
-    SHARING_TESTS("times: of a release that waits", profiling_of_a_release),
-    SHARING_TESTS("times: without profiling", no_profiling),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

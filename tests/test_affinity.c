@@ -53,7 +53,7 @@ static cl_device_id first_device(IDXGIAdapter **adapter)
     return device;
 }
 
-static void adapters(void)
+CASE("each adapter's OpenCL device says that it shares with Direct3D 10", adapters)
 {
     static char text[65536];
     IDXGIAdapter *adapter;
@@ -66,7 +66,7 @@ static void adapters(void)
         IDXGIAdapter_Release(adapter);
 }
 
-static void back_to_the_adapter(void)
+CASE("the device's LUID is the adapter's", back_to_the_adapter)
 {
     IDXGIAdapter *adapter;
     DXGI_ADAPTER_DESC desc;
@@ -161,15 +161,9 @@ static void work_on(struct rig *rig)
     CHECK_INT(clReleaseCommandQueue(queues[2]), CL_SUCCESS);
 }
 
-static void in_tiles(void)
+CASE("thousands of tiles, followed by callbacks alone", in_tiles)
 {
     sharing_run(&rig_d3d10, 0, work_on);
 }
 
-static const struct tap_test tests[] = {
-    {"each adapter's OpenCL device says that it shares with Direct3D 10", adapters},
-    {"thousands of tiles, followed by callbacks alone", in_tiles},
-    {"the device's LUID is the adapter's", back_to_the_adapter},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

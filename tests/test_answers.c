@@ -24,7 +24,7 @@ static cl_int ask(bool of_device, cl_uint name, size_t room, void *to, size_t *s
 
 /* ---- what a device can execute ---- */
 
-static void execution(void)
+CASE("what a device can execute", execution)
 {
     cl_device_exec_capabilities capabilities = 0;
     unsigned char small[4] = {0xAA, 0xAA, 0xAA, 0xAA};
@@ -47,7 +47,7 @@ static void execution(void)
 /* ---- extensions ---- */
 
 /* FFmpeg asserts that the size is strlen + 1. */
-static void extension_strings(void)
+CASE("the sizes of extension strings", extension_strings)
 {
     static char text[ROOM];
     if (!find())
@@ -66,7 +66,7 @@ static void extension_strings(void)
 
 /* ---- what is wrong ---- */
 
-static void bad_queries(void)
+CASE("queries that are wrong", bad_queries)
 {
     static void *nothing[64];
     char text[16];
@@ -101,7 +101,7 @@ static bool refused(const void *object, cl_int *status)
     return error && !object;
 }
 
-static void crashes(void)
+CASE("calls in which the driver crashes", crashes)
 {
     static void *nothing[64];
     const char *text = "kernel void k(global int *p) {}";
@@ -132,7 +132,7 @@ static void crashes(void)
 
 /* ---- the rest ---- */
 
-static void compiler(void)
+CASE("the compiler is unloaded", compiler)
 {
     for (int i = 0; i < 2; i++)
         CHECK_INT(clUnloadCompiler(), CL_SUCCESS);
@@ -140,10 +140,4 @@ static void compiler(void)
         CHECK_INT(clUnloadPlatformCompiler(platform), CL_SUCCESS);
 }
 
-static const struct tap_test tests[] = {
-    {"what a device can execute", execution}, {"the sizes of extension strings", extension_strings},
-    {"queries that are wrong", bad_queries},  {"calls in which the driver crashes", crashes},
-    {"the compiler is unloaded", compiler},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

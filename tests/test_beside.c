@@ -88,13 +88,13 @@ static bool no_copies(const struct rig *rig)
     return !has_luma;
 }
 
-SHARING_CASE(both_ways, 0)
+SHARING_CASE("beside: a plane comes over and goes back", both_ways, 0)
 {
     if (!no_copies(rig))
         frame_both_ways(rig, 1);
 }
 
-SHARING_CASE(no_copy, 0)
+SHARING_CASE("beside: no rows, and no import of them", no_copy, 0)
 {
     if (no_copies(rig))
         return;
@@ -105,7 +105,7 @@ SHARING_CASE(no_copy, 0)
 }
 
 /* What fails fails once, and the next acquire and release work. */
-SHARING_CASE(copies_fail, 0)
+SHARING_CASE("beside: copies fail", copies_fail, 0)
 {
     unsigned char frame[FRAME], there[FRAME];
     void *texture = no_copies(rig) ? NULL : make_frame(rig, frame, 3);
@@ -132,7 +132,7 @@ SHARING_CASE(copies_fail, 0)
 }
 
 /* Of two objects of a plane, each in a context, one is only read, and released last. */
-SHARING_CASE(only_read, 0)
+SHARING_CASE("beside: of two objects one is only read", only_read, 0)
 {
     unsigned char frame[FRAME], there[FRAME];
     struct rig second;
@@ -157,7 +157,7 @@ SHARING_CASE(only_read, 0)
 }
 
 /* More in one list than the Vulkan side is given at once. */
-SHARING_CASE(many, 0)
+SHARING_CASE("beside: many planes in a list", many, 0)
 {
     enum { COUNT = 70 };
     static unsigned char frames[COUNT][FRAME];
@@ -191,12 +191,4 @@ SHARING_CASE(many, 0)
     CHECK(fake_d3d_vulkan_rows() <= KEPT_ROWS);
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("beside: a plane comes over and goes back", both_ways),
-    SHARING_TESTS("beside: no rows, and no import of them", no_copy),
-    SHARING_TESTS("beside: copies fail", copies_fail),
-    SHARING_TESTS("beside: of two objects one is only read", only_read),
-    SHARING_TESTS("beside: many planes in a list", many),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -4,7 +4,7 @@
 
 /* ---- the bridge itself ---- */
 
-static void connected(void)
+CASE("the bridge is connected", connected)
 {
     const char *bridge = report("bridge"), *below = report("next");
     if (CHECK(bridge != NULL) && !CHECK(strncmp(bridge, "connected: libcld3d.so ", 23) == 0))
@@ -46,7 +46,7 @@ static const char *const functions[] = {
 };
 /* clang-format on */
 
-static void exported(void)
+CASE("every function is exported", exported)
 {
     CHECK_INT(COUNT(functions), 114);
     for (unsigned i = 0; i < COUNT(functions); i++)
@@ -56,7 +56,7 @@ static void exported(void)
 
 /* ---- platforms and devices ---- */
 
-static void platforms(void)
+CASE("platforms", platforms)
 {
     cl_platform_id found[4] = {(cl_platform_id)found, (cl_platform_id)found, (cl_platform_id)found};
     cl_uint count = 0;
@@ -75,7 +75,7 @@ static void platforms(void)
     CHECK_INT(clUnloadPlatformCompiler(again), CL_SUCCESS);
 }
 
-static void devices(void)
+CASE("devices", devices)
 {
     struct base base;
     cl_device_id found[3] = {(cl_device_id)found, (cl_device_id)found, (cl_device_id)found};
@@ -126,7 +126,7 @@ static void part_works(cl_device_id part)
     close_base(&base);
 }
 
-static void sub_devices(void)
+CASE("parts of devices", sub_devices)
 {
     const cl_device_partition_property by_counts[] = {CL_DEVICE_PARTITION_BY_COUNTS, 1, 1,
                                                       CL_DEVICE_PARTITION_BY_COUNTS_LIST_END, 0};
@@ -167,7 +167,7 @@ static void sub_devices(void)
     close_base(&base);
 }
 
-static void extension_strings(void)
+CASE("extension strings", extension_strings)
 {
     static char text[32768], of_platform[32768];
     static cl_name_version list[256];
@@ -216,7 +216,7 @@ static void context_has(cl_context context, const struct base *base, size_t word
     CHECK_INT(found[words - 1], 0);
 }
 
-static void contexts(void)
+CASE("contexts", contexts)
 {
     struct base base;
     cl_int status = UNSET;
@@ -266,7 +266,7 @@ static void queue_is(cl_command_queue queue, cl_command_queue_properties expecte
     CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
 }
 
-static void queues(void)
+CASE("queues", queues)
 {
     const cl_queue_properties none[] = {0}, profiling[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
     struct base base;
@@ -295,7 +295,7 @@ static void queues(void)
 
 enum { BYTES = 4096, PLACE = 1024, PART = 512 };
 
-static void buffers_are_made(void)
+CASE("buffers are made", buffers_are_made)
 {
     static unsigned char bytes[BYTES] __attribute__((aligned(4096)));
     const cl_mem_properties none[] = {0}, unknown[] = {0x4711, 1, 0};
@@ -330,7 +330,7 @@ static void buffers_are_made(void)
     close_base(&base);
 }
 
-static void sub_buffers(void)
+CASE("parts of buffers", sub_buffers)
 {
     const cl_buffer_region region = {PLACE * 2, PART}, outside = {PLACE * 2, BYTES};
     unsigned char bytes[BYTES], part[PART];
@@ -366,7 +366,7 @@ static void sub_buffers(void)
     close_base(&base);
 }
 
-static void buffer_commands(void)
+CASE("commands on buffers", buffer_commands)
 {
     unsigned char bytes[BYTES], other[BYTES], found[BYTES];
     struct base base;
@@ -401,7 +401,7 @@ static void buffer_commands(void)
     close_base(&base);
 }
 
-static void rectangles(void)
+CASE("commands on rectangles", rectangles)
 {
     static const size_t from[3] = {3, 2, 1}, to[3] = {5, 1, 0}, region[3] = {7, 4, 2};
     unsigned char a_bytes[BYTES], b_bytes[BYTES], host[BYTES], found[BYTES];
@@ -433,7 +433,7 @@ static void rectangles(void)
 }
 
 /* A queue begins with its work when it is flushed, without a wait. */
-static void flushed(void)
+CASE("a flushed queue", flushed)
 {
     static cl_uint found[16];
     const cl_uint pattern = 0x87654321;
@@ -454,20 +454,4 @@ static void flushed(void)
     close_base(&base);
 }
 
-static const struct tap_test tests[] = {
-    {"the bridge is connected", connected},
-    {"every function is exported", exported},
-    {"platforms", platforms},
-    {"devices", devices},
-    {"parts of devices", sub_devices},
-    {"extension strings", extension_strings},
-    {"contexts", contexts},
-    {"queues", queues},
-    {"buffers are made", buffers_are_made},
-    {"parts of buffers", sub_buffers},
-    {"commands on buffers", buffer_commands},
-    {"commands on rectangles", rectangles},
-    {"a flushed queue", flushed},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

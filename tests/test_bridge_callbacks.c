@@ -137,7 +137,7 @@ static void close_events(void)
     close_base(&world);
 }
 
-static void ten_thousand(void)
+CASE("ten thousand events", ten_thousand)
 {
     if (!open_events())
         return;
@@ -162,7 +162,7 @@ static DWORD WINAPI enqueue_part(void *first)
     return 0;
 }
 
-static void in_threads(void)
+CASE("ten thousand events of several threads", in_threads)
 {
     HANDLE threads[THREADS];
     if (!open_events())
@@ -215,7 +215,7 @@ static void ends_are(const void *object, unsigned count)
 }
 
 /* The last one that was set comes first. */
-static void memory_ends(void)
+CASE("the ends of memory objects, the last callback first", memory_ends)
 {
     struct base base;
     if (!open_callbacks(&base))
@@ -268,7 +268,7 @@ static void was_told(cl_program program, cl_build_status status)
     }
 }
 
-static void builds(void)
+CASE("programs that are built, compiled and linked", builds)
 {
     cl_int status = UNSET;
     if (!open_callbacks(&world))
@@ -296,7 +296,7 @@ static void CL_CALLBACK on_program_end(cl_program program, void *data)
     note_end(program, data);
 }
 
-static void program_ends(void)
+CASE("the ends of programs", program_ends)
 {
     struct base base;
     if (!has_notices() || !open_callbacks(&base))
@@ -322,7 +322,7 @@ static void CL_CALLBACK on_context_end(cl_context context, void *data)
 }
 
 /* Of a context with nothing in it; as the driver has it. */
-static void context_ends(void)
+CASE("the ends of contexts", context_ends)
 {
     struct base base;
     cl_int status = UNSET;
@@ -359,7 +359,7 @@ static void CL_CALLBACK on_error(const char *text, const void *info, size_t size
     atomic_fetch_add(&error.count, 1);
 }
 
-static void context_errors(void)
+CASE("errors of a context", context_errors)
 {
     struct base base;
     cl_int status = UNSET;
@@ -401,7 +401,7 @@ static void CL_CALLBACK on_free(cl_command_queue queue, cl_uint count, void **po
     atomic_fetch_add(&freed.count, 1);
 }
 
-static void svm_is_freed(void)
+CASE("shared virtual memory is freed", svm_is_freed)
 {
     enum { POINTERS = 20 };
     void *pointers[POINTERS];
@@ -437,15 +437,4 @@ static void svm_is_freed(void)
     close_base(&world);
 }
 
-static const struct tap_test tests[] = {
-    {"ten thousand events", ten_thousand},
-    {"ten thousand events of several threads", in_threads},
-    {"the ends of memory objects, the last callback first", memory_ends},
-    {"programs that are built, compiled and linked", builds},
-    {"the ends of programs", program_ends},
-    {"the ends of contexts", context_ends},
-    {"errors of a context", context_errors},
-    {"shared virtual memory is freed", svm_is_freed},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

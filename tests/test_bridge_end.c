@@ -460,22 +460,22 @@ static void ends_with(unsigned state)
     }
 }
 
-#define ENDS_WITH(name, state)         \
-    static void ends_with_##name(void) \
-    {                                  \
-        ends_with(state);              \
+#define ENDS_WITH(text, name, state) \
+    CASE(text, ends_with_##name)     \
+    {                                \
+        ends_with(state);            \
     }
-ENDS_WITH(nothing, 0)
-ENDS_WITH(work, 1)
-ENDS_WITH(callbacks, 2)
-ENDS_WITH(callback, 3)
-ENDS_WITH(event_wait, 4)
-ENDS_WITH(finish, 5)
-ENDS_WITH(read, 6)
-ENDS_WITH(three_waits, 7)
+ENDS_WITH("the end with nothing to do", nothing, 0)
+ENDS_WITH("the end while commands run", work, 1)
+ENDS_WITH("the end while callbacks are due", callbacks, 2)
+ENDS_WITH("the end while a callback runs", callback, 3)
+ENDS_WITH("the end while a thread is in clWaitForEvents", event_wait, 4)
+ENDS_WITH("the end while a thread is in clFinish", finish, 5)
+ENDS_WITH("the end while a thread is in a blocking read", read, 6)
+ENDS_WITH("the end while threads are in three waits", three_waits, 7)
 
 /* With callbacks the library has a thread. */
-static void unloaded(void)
+CASE("the end after FreeLibrary", unloaded)
 {
     char words[64];
     for (unsigned state = 0; state < 4; state++) {
@@ -487,7 +487,7 @@ static void unloaded(void)
 }
 
 /* The driver's compiler works then. */
-static void fresh_caches(void)
+CASE("the end with fresh caches", fresh_caches)
 {
     char words[64];
     for (unsigned end = 0; end < COUNT(ends); end += 3) {
@@ -496,7 +496,7 @@ static void fresh_caches(void)
     }
 }
 
-static void ended_threads(void)
+CASE("a thread is ended in each kind of wait", ended_threads)
 {
     char words[64];
     for (unsigned wait = 0; wait < COUNT(waits); wait++) {
@@ -506,7 +506,7 @@ static void ended_threads(void)
 }
 
 /* What another Windows program sees. */
-static void status_for_windows(void)
+CASE("the status that Windows programs see", status_for_windows)
 {
     char program[MAX_PATH], command[MAX_PATH + 64];
     GetModuleFileNameA(NULL, program, sizeof(program));
@@ -526,26 +526,11 @@ static void status_for_windows(void)
     }
 }
 
-static const struct tap_test tests[] = {
-    {"the end with nothing to do", ends_with_nothing},
-    {"the end while commands run", ends_with_work},
-    {"the end while callbacks are due", ends_with_callbacks},
-    {"the end while a callback runs", ends_with_callback},
-    {"the end while a thread is in clWaitForEvents", ends_with_event_wait},
-    {"the end while a thread is in clFinish", ends_with_finish},
-    {"the end while a thread is in a blocking read", ends_with_read},
-    {"the end while threads are in three waits", ends_with_three_waits},
-    {"the end after FreeLibrary", unloaded},
-    {"the end with fresh caches", fresh_caches},
-    {"a thread is ended in each kind of wait", ended_threads},
-    {"the status that Windows programs see", status_for_windows},
-};
-
 struct tap_case tap_case;
 
 int main(int argc, char **argv)
 {
     if (argc > 2 && (strcmp(argv[1], "end") == 0 || strcmp(argv[1], "thread") == 0))
         return child(argv + 1);
-    return tap_run(argc, argv, tests, COUNT(tests));
+    return tap_run(argc, argv);
 }

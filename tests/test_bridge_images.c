@@ -118,7 +118,7 @@ static void part_commands(const struct base *base, cl_mem image, cl_mem other, c
     image_has(base, image, kind, texels);
 }
 
-static void images(void)
+CASE("images of all kinds, whole and in parts", images)
 {
     static unsigned char texels[TEXELS * TEXEL], others[TEXELS * TEXEL];
     struct base base;
@@ -148,7 +148,7 @@ static void images(void)
 }
 
 /* Those of OpenCL 1.1 have sizes and pitches as arguments. */
-static void older_images(void)
+CASE("images as OpenCL 1.1 made them", older_images)
 {
     enum { GAP = 32, ROW = WIDTH * TEXEL + GAP, SLICE = ROW * (HEIGHT + 1) };
     static unsigned char texels[TEXELS * TEXEL], rows[SLICE * DEPTH];
@@ -172,7 +172,7 @@ static void older_images(void)
 }
 
 /* The description of an image holds the handle of its buffer. */
-static void image_of_buffer(void)
+CASE("an image of a buffer", image_of_buffer)
 {
     unsigned char bytes[BYTES];
     struct base base;
@@ -194,7 +194,7 @@ static void image_of_buffer(void)
     close_base(&base);
 }
 
-static void refused_images(void)
+CASE("images that are refused", refused_images)
 {
     const cl_mem_properties unknown[] = {0x4711, 1, 0};
     const cl_image_format bad = {CL_RGBA, 0x4711};
@@ -213,7 +213,7 @@ static void refused_images(void)
     close_base(&base);
 }
 
-static void formats(void)
+CASE("formats of images", formats)
 {
     cl_image_format all[256], some[256];
     struct base base;
@@ -237,12 +237,4 @@ static void formats(void)
     close_base(&base);
 }
 
-static const struct tap_test tests[] = {
-    {"images of all kinds, whole and in parts", images},
-    {"images as OpenCL 1.1 made them", older_images},
-    {"an image of a buffer", image_of_buffer},
-    {"images that are refused", refused_images},
-    {"formats of images", formats},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -1,6 +1,7 @@
 /* Queries through the bridge: the sizes and handles of the program's own bitness, no more room used than there is, and for handles of
  * nothing the error that the specification has. */
 #include "bridge.h"
+#include "query.h"
 
 /* ---- one object of each kind ---- */
 
@@ -80,7 +81,7 @@ enum kind {
     OF_TIME
 };
 
-static cl_int ask(enum kind kind, cl_uint name, size_t room, void *to, size_t *size)
+static cl_int ask(int kind, cl_uint name, size_t room, void *to, size_t *size)
 {
     switch (kind) {
     case OF_PLATFORM: return clGetPlatformInfo(base.platform, name, room, to, size);
@@ -101,49 +102,12 @@ static cl_int ask(enum kind kind, cl_uint name, size_t room, void *to, size_t *s
     }
 }
 
-enum { ROOM = 65536 };
-
-static bool untouched(const unsigned char *from, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (from[i] != 0xA5)
-            return false;
-    return true;
-}
-
-/* The rules of each query. Gives the answer's size; 0 if the driver has no such answer. */
-static size_t check_query(enum kind kind, cl_uint name, unsigned char *answer)
-{
-    size_t size = UNSET, again = UNSET;
-    if (ask(kind, name, 0, NULL, &size) != CL_SUCCESS)
-        return 0;
-    if (!CHECK(size < ROOM / 2))
-        return 0;
-    memset(answer, 0xA5, ROOM);
-    bool right = CHECK_INT(ask(kind, name, size, size ? answer : NULL, &again), CL_SUCCESS);
-    right = CHECK_INT(again, size) && right;
-    right = CHECK(untouched(answer + size, ROOM - size)) && right;
-    if (size) {
-        static unsigned char other[ROOM];
-        memset(other, 0xA5, ROOM);
-        right = CHECK_INT(ask(kind, name, size - 1, other, NULL), CL_INVALID_VALUE) && right;
-        right = CHECK(untouched(other, ROOM)) && right;
-        right = CHECK_INT(ask(kind, name, ROOM, other, NULL), CL_SUCCESS) && right;
-        right = CHECK(untouched(other + size, ROOM - size)) && right;
-        if (kind != OF_DEVICE || name != CL_DEVICE_PROFILING_TIMER_RESOLUTION)
-            right = CHECK_MEM(other, answer, size) && right;
-    }
-    if (!right)
-        printf("# kind %d, name 0x%x, %u bytes\n", kind, name, (unsigned)size);
-    return size;
-}
-
 /* ---- sizes and values ---- */
 
 static void answer_is(enum kind kind, cl_uint name, size_t size, const void *value)
 {
     static unsigned char answer[ROOM];
-    bool right = CHECK_INT(check_query(kind, name, answer), size);
+    bool right = CHECK_INT(check_query(ask, kind, name, answer), size);
     if (value && right)
         right = CHECK_MEM(answer, value, size);
     if (!right)
@@ -163,7 +127,7 @@ static void answer_is(enum kind kind, cl_uint name, size_t size, const void *val
         answer_is(kind, name, sizeof(expected), &expected); \
     } while (0)
 
-static void handles(void)
+CASE("handles in answers", handles)
 {
     if (!open_objects())
         return;
@@ -188,7 +152,7 @@ static void handles(void)
     close_objects();
 }
 
-static void sizes(void)
+CASE("sizes in answers", sizes)
 {
     static const cl_uint of_device[] = {
         CL_DEVICE_MAX_WORK_GROUP_SIZE,        CL_DEVICE_IMAGE2D_MAX_WIDTH,
@@ -199,7 +163,7 @@ static void sizes(void)
         CL_DEVICE_PROFILING_TIMER_RESOLUTION, CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE};
     const size_t group[3] = {4, 2, 1};
     static unsigned char answer[ROOM];
-    size_t sizes_of_items[3] = {0}, most = 0, pitch = 0;
+    size_t sizes_of_items[3] = {0}, most = 0, pitch = 0, zeros = 0;
     if (!open_objects())
         return;
     for (unsigned i = 0; i < COUNT(of_device); i++) {
@@ -211,7 +175,11 @@ static void sizes(void)
     answer_is(OF_DEVICE, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof(sizes_of_items), NULL);
     CHECK_INT(ask(OF_DEVICE, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof(sizes_of_items), sizes_of_items, NULL), CL_SUCCESS);
     CHECK(sizes_of_items[0] >= 64 && sizes_of_items[1] >= 1 && sizes_of_items[2] >= 1);
-    CHECK(check_query(OF_DEVICE, CL_DEVICE_PARTITION_PROPERTIES, answer) % sizeof(intptr_t) == 0);
+    const size_t count = check_query(ask, OF_DEVICE, CL_DEVICE_SUB_GROUP_SIZES_INTEL, answer) / sizeof(size_t);
+    for (size_t i = 0; i < count; i++)
+        zeros += ((const size_t *)(void *)answer)[i] == 0; /* one of PoCL 7.1's; the upper half of each 64-bit word */
+    CHECK(!count || 2 * zeros < count);
+    CHECK(check_query(ask, OF_DEVICE, CL_DEVICE_PARTITION_PROPERTIES, answer) % sizeof(intptr_t) == 0);
     answer_is(OF_DEVICE, CL_DEVICE_GLOBAL_MEM_SIZE, 8, NULL);
     answer_is(OF_DEVICE, CL_DEVICE_MAX_MEM_ALLOC_SIZE, 8, NULL);
     answer_is(OF_DEVICE, CL_DEVICE_TYPE, 8, NULL);
@@ -391,7 +359,7 @@ static void (*const bad_handles[])(void *) = {bad_roots,  bad_contexts, bad_queu
                                               bad_memory, bad_programs, bad_events};
 
 /* A 64-bit program's reach the driver. One crashes, and the call gives an error; PoCL takes some for objects, and has other errors. */
-static void no_handles(void)
+CASE("what is no handle", no_handles)
 {
     if (!open_objects())
         return;
@@ -410,7 +378,7 @@ static void no_handles(void)
 }
 
 /* PoCL's handles don't tell of what kind they are. */
-static void handles_of_another_kind(void)
+CASE("handles of another kind", handles_of_another_kind)
 {
     if (!open_objects())
         return;
@@ -429,11 +397,4 @@ static void handles_of_another_kind(void)
     close_objects();
 }
 
-static const struct tap_test tests[] = {
-    {"handles in answers", handles},
-    {"sizes in answers", sizes},
-    {"what is no handle", no_handles},
-    {"handles of another kind", handles_of_another_kind},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

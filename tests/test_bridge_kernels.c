@@ -27,7 +27,7 @@ static cl_uint program_references(cl_program program)
 }
 
 /* Of several texts, one with a length. */
-static void sources(void)
+CASE("a program of several texts", sources)
 {
     const char *texts[] = {"kernel void k(global int *p) #", "{ p[0] = VALUE; }"};
     const size_t lengths[] = {29, 0};
@@ -60,7 +60,7 @@ static void sources(void)
     close_base(&base);
 }
 
-static void failed_build(void)
+CASE("a program that does not build", failed_build)
 {
     static char log[65536];
     struct base base;
@@ -81,7 +81,7 @@ static void failed_build(void)
     close_base(&base);
 }
 
-static void binaries(void)
+CASE("binaries of programs", binaries)
 {
     struct base base;
     cl_int status = UNSET, of_device = UNSET;
@@ -123,7 +123,7 @@ static void binaries(void)
 }
 
 /* rusticl 22.3 links no sum with what has none. */
-static void compile_and_link(void)
+CASE("programs are compiled with headers and linked", compile_and_link)
 {
     const char *const names[] = {"seven.h", "eight.h"};
     struct base base;
@@ -151,7 +151,7 @@ static void compile_and_link(void)
 }
 
 /* PoCL has some kernels of this kind. */
-static void built_in_kernels(void)
+CASE("built-in kernels", built_in_kernels)
 {
     static char names[16384];
     struct base base;
@@ -179,7 +179,7 @@ static void built_in_kernels(void)
 /* More than fit into small arrays. */
 enum { MANY = 20 };
 
-static void kernels_of_a_program(void)
+CASE("all kernels of a program", kernels_of_a_program)
 {
     static char text[MANY * 64];
     struct base base;
@@ -237,7 +237,7 @@ static void arguments_are(const struct base *base, cl_kernel kernel, cl_mem to, 
 }
 
 /* A number of the program may be what a handle is, too. */
-static void arguments(void)
+CASE("arguments of every kind", arguments)
 {
     static const cl_int numbers[] = {21, 22, 23, 24};
     const cl_int four = -12345;
@@ -278,7 +278,7 @@ static void arguments(void)
     close_base(&base);
 }
 
-static void no_memory_as_argument(void)
+CASE("no memory as an argument", no_memory_as_argument)
 {
     const size_t one = 1;
     const cl_mem none = NULL;
@@ -313,7 +313,7 @@ static cl_uint kernel_references(cl_kernel kernel)
     return count;
 }
 
-static void clone_kernel(void)
+CASE("a kernel's clone has its arguments", clone_kernel)
 {
     const cl_int seven = 7, nine = 9;
     const size_t four = 4;
@@ -346,7 +346,7 @@ static void clone_kernel(void)
 
 /* ---- launches ---- */
 
-static void launches(void)
+CASE("launches in three dimensions", launches)
 {
     static const size_t offset[3] = {1, 2, 3}, global[3] = {4, 3, 2}, local[3] = {2, 3, 1};
     enum { ITEMS = 4 * 3 * 2 };
@@ -384,7 +384,7 @@ static void CL_CALLBACK native_kernel(void *arguments)
     (void)arguments;
 }
 
-static void tasks(void)
+CASE("tasks", tasks)
 {
     cl_int found = 41;
     cl_event event = NULL;
@@ -444,7 +444,7 @@ static cl_uint sampler_references(cl_sampler sampler)
 }
 
 /* One that reads black beyond the edge, and one that goes on with the edge. */
-static void samplers(void)
+CASE("samplers", samplers)
 {
     const cl_sampler_properties edge[] = {CL_SAMPLER_NORMALIZED_COORDS,
                                           CL_FALSE,
@@ -488,7 +488,7 @@ static cl_uint event_references(cl_event event)
 }
 
 /* A marker waits for each event of a long list. */
-static void wait_lists(void)
+CASE("long lists of events to wait for", wait_lists)
 {
     cl_event gates[MANY], marker = NULL, barrier = NULL;
     struct base base;
@@ -518,7 +518,7 @@ static void wait_lists(void)
     close_base(&base);
 }
 
-static void failed_events(void)
+CASE("events that have failed", failed_events)
 {
     struct base base;
     if (!open_base(&base))
@@ -535,7 +535,7 @@ static void failed_events(void)
     close_base(&base);
 }
 
-static void times(void)
+CASE("the times of a command", times)
 {
     struct base base;
     cl_ulong at[4] = {0};
@@ -559,7 +559,7 @@ static void times(void)
 }
 
 /* What OpenCL 1.2 has replaced. PoCL 3.1 has no clEnqueueWaitForEvents: it ends the process. */
-static void older(void)
+CASE("what OpenCL 1.2 has replaced", older)
 {
     cl_event marked = NULL;
     struct base base;
@@ -579,23 +579,4 @@ static void older(void)
     close_base(&base);
 }
 
-static const struct tap_test tests[] = {
-    {"a program of several texts", sources},
-    {"a program that does not build", failed_build},
-    {"binaries of programs", binaries},
-    {"programs are compiled with headers and linked", compile_and_link},
-    {"built-in kernels", built_in_kernels},
-    {"all kernels of a program", kernels_of_a_program},
-    {"arguments of every kind", arguments},
-    {"no memory as an argument", no_memory_as_argument},
-    {"a kernel's clone has its arguments", clone_kernel},
-    {"launches in three dimensions", launches},
-    {"tasks", tasks},
-    {"samplers", samplers},
-    {"long lists of events to wait for", wait_lists},
-    {"events that have failed", failed_events},
-    {"the times of a command", times},
-    {"what OpenCL 1.2 has replaced", older},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -80,7 +80,7 @@ static void reads_and_writes(const struct base *base, cl_mem buffer)
     buffer_has(base, buffer, bytes, BYTES);
 }
 
-static void buffers(void)
+CASE("buffers, in parts", buffers)
 {
     static const cl_mem_flags ways[] = {0, CL_MEM_ALLOC_HOST_PTR};
     for (unsigned i = 0; i < COUNT(ways); i++) {
@@ -94,7 +94,7 @@ static void buffers(void)
 }
 
 /* The map is in the program's own memory. */
-static void own_memory(void)
+CASE("a buffer in the program's own memory", own_memory)
 {
     static unsigned char own[BYTES] __attribute__((aligned(4096)));
     struct base base;
@@ -117,7 +117,7 @@ static void own_memory(void)
     close_buffer(&base, buffer);
 }
 
-static void parts(void)
+CASE("parts of buffers", parts)
 {
     struct base base;
     cl_int status = UNSET;
@@ -141,7 +141,7 @@ static void parts(void)
     close_buffer(&base, buffer);
 }
 
-static void refused(void)
+CASE("what is refused", refused)
 {
     struct base base;
     cl_int status = UNSET;
@@ -164,7 +164,7 @@ static void refused(void)
 
 /* ---- several at once ---- */
 
-static void several(void)
+CASE("several maps at once", several)
 {
     enum { PARTS = 40, PART = BYTES / PARTS };
     unsigned char *mapped[PARTS], *whole;
@@ -223,7 +223,7 @@ static DWORD WINAPI map_often(void *data)
     return 0;
 }
 
-static void in_threads(void)
+CASE("maps in several threads", in_threads)
 {
     HANDLE threads[THREADS];
     if (!open_base(&shared_base))
@@ -323,7 +323,7 @@ static void write_behind(const struct base *base, cl_mem buffer, cl_mem other)
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
 }
 
-static void behind_events(void)
+CASE("a map that waits is complete when its event says so", behind_events)
 {
     struct base base;
     cl_mem buffer = open_buffer(&base, 0);
@@ -414,7 +414,7 @@ static void image_has(const struct base *base, cl_mem image, const struct kind *
 
 static const cl_image_format rgba = {CL_RGBA, CL_UNSIGNED_INT8};
 
-static void images(void)
+CASE("images of all kinds, whole and in parts", images)
 {
     static const size_t zero[3];
     struct base base;
@@ -437,7 +437,7 @@ static void images(void)
 }
 
 /* A part of an image is mapped behind a write to all of it that waits for the program, and written without a look. */
-static void images_behind_events(void)
+CASE("a map of an image that waits", images_behind_events)
 {
     static const size_t zero[3];
     const struct kind *kind = &kinds[2];
@@ -506,7 +506,7 @@ static void map_many(const struct base *base, cl_mem buffer, unsigned count)
 }
 
 /* What each map leaves behind would be more than this all together. */
-static void many(void)
+CASE("many maps leave no memory behind", many)
 {
     const unsigned count = number_from("CLD3D_TEST_MAPS", 5000);
     const size_t most = (size_t)MAPPED * (count < 5000 ? count : 5000) / 8;
@@ -526,17 +526,4 @@ static void many(void)
     close_buffer(&base, buffer);
 }
 
-static const struct tap_test tests[] = {
-    {"buffers, in parts", buffers},
-    {"a buffer in the program's own memory", own_memory},
-    {"parts of buffers", parts},
-    {"what is refused", refused},
-    {"several maps at once", several},
-    {"maps in several threads", in_threads},
-    {"a map that waits is complete when its event says so", behind_events},
-    {"images of all kinds, whole and in parts", images},
-    {"a map of an image that waits", images_behind_events},
-    {"many maps leave no memory behind", many},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -21,7 +21,7 @@ static bool open_svm(struct base *base)
     return false;
 }
 
-static void svm_commands(void)
+CASE("shared virtual memory: commands", svm_commands)
 {
     const size_t count = NUMBERS;
     const int pattern = 21;
@@ -62,7 +62,7 @@ static void svm_commands(void)
 }
 
 /* A kernel follows an address that it was not given as an argument. */
-static void svm_addresses(void)
+CASE("shared virtual memory: addresses", svm_addresses)
 {
     const size_t one = 1;
     const int seventy = 70;
@@ -95,7 +95,7 @@ static void svm_addresses(void)
 }
 
 /* Addresses of a 32-bit program have no meaning for a 64-bit driver. */
-static void no_svm(void)
+CASE("shared virtual memory that is not there", no_svm)
 {
     struct base base;
     int plain[NUMBERS] = {0}, other[NUMBERS] = {0};
@@ -135,7 +135,7 @@ static void no_svm(void)
 
 /* ---- what few devices have ---- */
 
-static void pipes(void)
+CASE("pipes", pipes)
 {
     struct base base;
     cl_int status = UNSET;
@@ -157,7 +157,7 @@ static void pipes(void)
 }
 
 /* Either both clocks or an error. */
-static void timers(void)
+CASE("the clocks of device and host", timers)
 {
     struct base base;
     cl_ulong of_device = 0, of_host = 0, later = 0;
@@ -183,7 +183,7 @@ static bool takes_il(const struct base *base)
     return size > 1;
 }
 
-static void intermediate_language(void)
+CASE("intermediate languages", intermediate_language)
 {
     struct base base;
     cl_int status = UNSET, value = 3;
@@ -207,7 +207,7 @@ static void intermediate_language(void)
     close_base(&base);
 }
 
-static void sub_groups(void)
+CASE("sub-groups", sub_groups)
 {
     struct base base;
     const size_t items = 64;
@@ -252,7 +252,7 @@ static void command_buffer(const struct base *base, void *const *found)
 }
 
 /* The device's own; of the drivers here PoCL has some. In 32 bits there are none (docs/behaviour.md). */
-static void extension_functions(void)
+CASE("functions of extensions", extension_functions)
 {
     static const char *const names[] = {"clCreateCommandBufferKHR", "clGetCommandBufferInfoKHR",
                                         "clReleaseCommandBufferKHR"};
@@ -276,7 +276,7 @@ static void extension_functions(void)
 }
 
 /* Those that have a place in the loaders' tables. The host's loader answers for NULL. */
-static void functions_of_the_tables(void)
+CASE("functions of extensions that loaders have in their tables", functions_of_the_tables)
 {
     typedef cl_int(CL_API_CALL * info_function)(cl_kernel, cl_device_id, cl_uint, size_t, const void *, size_t, void *,
                                                 size_t *);
@@ -304,16 +304,4 @@ static void functions_of_the_tables(void)
     close_base(&base);
 }
 
-static const struct tap_test tests[] = {
-    {"shared virtual memory: commands", svm_commands},
-    {"shared virtual memory: addresses", svm_addresses},
-    {"shared virtual memory that is not there", no_svm},
-    {"pipes", pipes},
-    {"the clocks of device and host", timers},
-    {"intermediate languages", intermediate_language},
-    {"sub-groups", sub_groups},
-    {"functions of extensions", extension_functions},
-    {"functions of extensions that loaders have in their tables", functions_of_the_tables},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

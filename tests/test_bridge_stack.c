@@ -151,26 +151,20 @@ static void runs(const char *order)
     CHECK_INT(well, 1);
 }
 
-static void runs_main(void)
+CASE("the first call in the main thread", runs_main)
 {
     runs("main");
 }
 
-static void runs_others(void)
+CASE("the first calls in other threads, then in the main thread", runs_others)
 {
     runs("others");
 }
 
-static void runs_deep(void)
+CASE("the first call deep in the main thread's stack", runs_deep)
 {
     runs("deep");
 }
-
-static const struct tap_test tests[] = {
-    {"the first call in the main thread", runs_main},
-    {"the first calls in other threads, then in the main thread", runs_others},
-    {"the first call deep in the main thread's stack", runs_deep},
-};
 
 struct tap_case tap_case;
 
@@ -184,5 +178,5 @@ int main(int argc, char **argv)
             puts(tap_case.failures == 0 && tap_case.checks > 0 ? "all is well" : "checks have failed");
             return 0;
         }
-    return tap_run(argc, argv, tests, COUNT(tests));
+    return tap_run(argc, argv);
 }

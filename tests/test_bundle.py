@@ -242,7 +242,7 @@ def no_space(machine):
     machine.opencl("gpu", "hardware")
     machine.env["LEFT"] = "300000"
     is_refused(machine, 9, "no space: 292 MiB are left")
-    put(machine.inside / "build/dxvk/prefix/.cld3d-ready", "")
+    put(machine.inside / "build/dxvk/prefix/.cld3d-ready-2", "")
     assert machine.run("--suite", "wined3d") == 0, machine.done.stderr
 
 

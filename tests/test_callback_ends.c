@@ -25,7 +25,7 @@ static cl_build_status build_status(const struct base *base, cl_program program)
     return status;
 }
 
-static void builds(void)
+CASE("callbacks: clBuildProgram", builds)
 {
     static const char *const sources[] = {"kernel void f(global int *p) { p[0] = 1; }",
                                           "kernel void f(global int *p) { p[0] = nothing; }"};
@@ -51,7 +51,7 @@ static void builds(void)
     close_base(&base);
 }
 
-static void compiles_and_links(void)
+CASE("callbacks: clCompileProgram and clLinkProgram", compiles_and_links)
 {
     struct base base;
     cl_int status = 1;
@@ -109,7 +109,7 @@ static void ends_when_set(cl_event gate, cl_event event)
     CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
 }
 
-static void memory_ends(void)
+CASE("callbacks: the end of a memory object", memory_ends)
 {
     static int first, second;
     struct base base;
@@ -146,10 +146,7 @@ static void memory_ends(void)
     free(bytes);
 }
 
-#ifdef _WIN32
-#endif
-
-static void ends_of_all_kinds(void)
+CASE("callbacks: ends before the context's release returns", ends_of_all_kinds)
 {
     for (int i = 0; i < 8; i++) {
         struct base base;
@@ -219,7 +216,7 @@ static void lock_around_a_release(struct rig *rig)
     slow_close(&work);
 }
 
-static void lock_around_a_release_d3d11(void)
+CASE("callbacks: a lock held around a release and taken in a callback", lock_around_a_release_d3d11)
 {
     sharing_run(&rig_d3d11, 0, lock_around_a_release);
 }
@@ -289,7 +286,7 @@ static void releases_from_callbacks(struct rig *rig)
             release_from_callback(rig, (enum kind)kind, (enum release_place)place);
 }
 
-static void releases_from_callbacks_d3d11(void)
+CASE("callbacks: a release in one", releases_from_callbacks_d3d11)
 {
     sharing_run(&rig_d3d11, 0, releases_from_callbacks);
 }
@@ -334,7 +331,7 @@ static void frames_released_in_callbacks(struct rig *rig)
     shared_close(&shared);
 }
 
-static void frames_released_in_callbacks_d3d11(void)
+CASE("frames that callbacks release", frames_released_in_callbacks_d3d11)
 {
     sharing_run(&rig_d3d11, 0, frames_released_in_callbacks);
 }
@@ -384,13 +381,13 @@ static void set_when_memory_goes(struct rig *rig)
     shared_close(&shared);
 }
 
-static void set_when_memory_goes_d3d11(void)
+CASE("a user event that is set when memory goes", set_when_memory_goes_d3d11)
 {
     sharing_run(&rig_d3d11, 0, set_when_memory_goes);
 }
 
 /* The application gives the queue away before its commands have ended. */
-static void memory_ends_after_queue(void)
+CASE("callbacks: the end of a memory object after its queue's", memory_ends_after_queue)
 {
     struct base base;
     cl_int status = 1;
@@ -416,18 +413,4 @@ static void memory_ends_after_queue(void)
     free(bytes);
 }
 
-static const struct tap_test tests[] = {
-    {"callbacks: clBuildProgram", builds},
-    {"callbacks: clCompileProgram and clLinkProgram", compiles_and_links},
-    {"callbacks: the end of a memory object", memory_ends},
-    {"callbacks: ends before the context's release returns", ends_of_all_kinds},
-    {"callbacks: the end of a memory object after its queue's", memory_ends_after_queue},
-    {"callbacks: a lock held around a release and taken in a callback", lock_around_a_release_d3d11},
-    {"a user event that is set when memory goes", set_when_memory_goes_d3d11},
-#ifndef _WIN32
-    {"callbacks: a release in one", releases_from_callbacks_d3d11},
-    {"frames that callbacks release", frames_released_in_callbacks_d3d11},
-#endif
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

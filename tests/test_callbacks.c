@@ -2,38 +2,49 @@
  * OpenCL. */
 #include "callbacks.h"
 
-/* ---- events ---- */
+/* A case that gets a context with a queue, and an empty journal. */
+#define BASE_CASE(text, name, properties)  \
+    static void name(struct base *base);   \
+    CASE("callbacks: " text, name##_alone) \
+    {                                      \
+        with_base((properties), name);     \
+    }                                      \
+    static void name(struct base *base)
 
-static void arguments(void)
+static void with_base(cl_command_queue_properties properties, void (*body)(struct base *))
 {
     struct base base;
-    if (!open_base(&base, 0))
+    if (!open_base(&base, properties))
         return;
-    cl_event user = user_event(base.context);
+    atomic_store(&journal.count, 0);
+    body(&base);
+    close_base(&base);
+}
+
+/* ---- events ---- */
+
+BASE_CASE("arguments", arguments, 0)
+{
+    cl_event user = user_event(base->context);
     CHECK_INT(clSetEventCallback(NULL, CL_COMPLETE, on_event, NULL), CL_INVALID_EVENT);
     CHECK_INT(clSetEventCallback(user, CL_COMPLETE, NULL, NULL), CL_INVALID_VALUE);
     CHECK_INT(clSetEventCallback(user, CL_QUEUED, on_event, NULL), CL_INVALID_VALUE);
     CHECK_INT(clSetEventCallback(user, -1, on_event, NULL), CL_INVALID_VALUE);
     CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    close_base(&base);
 }
 
 /* For each of the three states, of a command that is delayed until all three are registered. */
-static void states(void)
+BASE_CASE("the three states", states, 0)
 {
-    struct base base;
     int data[3];
-    if (!open_base(&base, 0))
-        return;
-    atomic_store(&journal.count, 0);
-    cl_event user = user_event(base.context);
-    cl_mem buffer = make_buffer(&base);
-    cl_event event = fill(&base, buffer, 1, &user);
+    cl_event user = user_event(base->context);
+    cl_mem buffer = make_buffer(base);
+    cl_event event = fill(base, buffer, 1, &user);
     CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_event, &data[CL_COMPLETE]), CL_SUCCESS);
     CHECK_INT(clSetEventCallback(event, CL_RUNNING, on_event, &data[CL_RUNNING]), CL_SUCCESS);
     CHECK_INT(clSetEventCallback(event, CL_SUBMITTED, on_event, &data[CL_SUBMITTED]), CL_SUCCESS);
-    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+    CHECK_INT(clFlush(base->queue), CL_SUCCESS);
     CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
     CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
     wait_until(&journal.count, 3);
@@ -47,39 +58,30 @@ static void states(void)
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
-    close_base(&base);
 }
 
-static void after_the_end(void)
+BASE_CASE("registered after the end", after_the_end, 0)
 {
-    struct base base;
-    if (!open_base(&base, 0))
-        return;
-    atomic_store(&journal.count, 0);
-    cl_mem buffer = make_buffer(&base);
-    cl_event event = fill(&base, buffer, 0, NULL);
+    cl_mem buffer = make_buffer(base);
+    cl_event event = fill(base, buffer, 0, NULL);
     CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
-    CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_event, &base), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_event, base), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
     if (wait_until(&journal.count, 1)) {
         CHECK_INT(journal.entries[0].status, CL_COMPLETE);
-        CHECK(journal.entries[0].data == &base);
+        CHECK(journal.entries[0].data == base);
     }
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
-    close_base(&base);
 }
 
-static void user_events(void)
+BASE_CASE("user events, complete and failed", user_events, 0)
 {
     static const cl_int ends[] = {CL_COMPLETE, -4711};
-    struct base base;
-    if (!open_base(&base, 0))
-        return;
     for (int i = 0; i < (callbacks_of_driver() ? 1 : 2); i++) {
         atomic_store(&journal.count, 0);
-        cl_event user = user_event(base.context), other = user_event(base.context);
+        cl_event user = user_event(base->context), other = user_event(base->context);
         CHECK_INT(clSetEventCallback(other, CL_COMPLETE, on_event, &other), CL_SUCCESS);
-        CHECK_INT(clSetEventCallback(user, CL_COMPLETE, on_event, &base), CL_SUCCESS);
+        CHECK_INT(clSetEventCallback(user, CL_COMPLETE, on_event, base), CL_SUCCESS);
         pause_ms(20);
         CHECK_INT(atomic_load(&journal.count), 0);
         CHECK_INT(clSetUserEventStatus(user, ends[i]), CL_SUCCESS);
@@ -93,11 +95,10 @@ static void user_events(void)
         CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
         CHECK_INT(clReleaseEvent(other), CL_SUCCESS);
     }
-    close_base(&base);
 }
 
 /* A user event is CL_SUBMITTED from its creation. */
-static void submitted_user_event(void)
+CASE("callbacks: a user event is submitted from its creation", submitted_user_event)
 {
     struct base base;
     if (!open_base(&base, 0))
@@ -124,7 +125,7 @@ static void submitted_user_event(void)
 }
 
 /* A command whose wait list fails: the callback gets an error. */
-static void failed_command(void)
+CASE("callbacks: a command that fails", failed_command)
 {
     struct base base;
     if (callbacks_of_driver() || !open_base(&base, 0))
@@ -164,32 +165,28 @@ static void CL_CALLBACK on_one_of_many(cl_event event, cl_int status, void *data
 }
 
 /* All of them at once in one queue in order: each arrives once. Drivers call in any order. */
-static void ten_thousand(void)
+BASE_CASE("ten thousand", ten_thousand, 0)
 {
-    struct base base;
-    if (!open_base(&base, 0))
-        return;
     atomic_store(&many_count, 0);
     atomic_store(&many_wrong, 0);
     for (size_t i = 0; i < MANY; i++)
         atomic_store(&many_came[i], false);
-    cl_event gate = user_event(base.context);
-    CHECK_INT(clEnqueueMarkerWithWaitList(base.queue, 1, &gate, NULL), CL_SUCCESS);
+    cl_event gate = user_event(base->context);
+    CHECK_INT(clEnqueueMarkerWithWaitList(base->queue, 1, &gate, NULL), CL_SUCCESS);
     for (size_t i = 0; i < MANY; i++) {
         cl_event event = NULL;
-        if (!CHECK_INT(clEnqueueMarkerWithWaitList(base.queue, 0, NULL, &event), CL_SUCCESS))
+        if (!CHECK_INT(clEnqueueMarkerWithWaitList(base->queue, 0, NULL, &event), CL_SUCCESS))
             break;
         CHECK_INT(clSetEventCallback(event, CL_COMPLETE, on_one_of_many, (void *)i), CL_SUCCESS);
         CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
     }
-    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+    CHECK_INT(clFlush(base->queue), CL_SUCCESS);
     CHECK_INT(atomic_load(&many_count), 0);
     CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(clFinish(base.queue), CL_SUCCESS);
+    CHECK_INT(clFinish(base->queue), CL_SUCCESS);
     wait_until(&many_count, MANY);
     CHECK_INT(atomic_load(&many_wrong), 0);
     CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
-    close_base(&base);
 }
 
 /* In a queue out of order the later command ends first. */
@@ -204,18 +201,14 @@ static bool has_ended(cl_event event)
 }
 
 /* NVIDIA's driver lets no command go past one that a user event blocks. */
-static void out_of_order(void)
+BASE_CASE("a queue out of order", out_of_order, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
 {
-    struct base base;
-    if (!open_base(&base, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
-        return;
-    atomic_store(&journal.count, 0);
-    cl_event gate = user_event(base.context);
-    cl_mem buffers[] = {make_buffer(&base), make_buffer(&base)};
-    cl_event held = fill(&base, buffers[0], 1, &gate), free_one = fill(&base, buffers[1], 0, NULL);
+    cl_event gate = user_event(base->context);
+    cl_mem buffers[] = {make_buffer(base), make_buffer(base)};
+    cl_event held = fill(base, buffers[0], 1, &gate), free_one = fill(base, buffers[1], 0, NULL);
     CHECK_INT(clSetEventCallback(held, CL_COMPLETE, on_event, NULL), CL_SUCCESS);
     CHECK_INT(clSetEventCallback(free_one, CL_COMPLETE, on_event, NULL), CL_SUCCESS);
-    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+    CHECK_INT(clFlush(base->queue), CL_SUCCESS);
     if (has_ended(free_one) && wait_until(&journal.count, 1))
         CHECK(journal.entries[0].object == free_one);
     CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
@@ -225,7 +218,6 @@ static void out_of_order(void)
     CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(buffers[0]), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(buffers[1]), CL_SUCCESS);
-    close_base(&base);
 }
 
 static void CL_CALLBACK on_held(cl_event event, cl_int status, void *data)
@@ -236,7 +228,7 @@ static void CL_CALLBACK on_held(cl_event event, cl_int status, void *data)
 }
 
 /* The driver may have freed the queue, which its event still names. */
-static void queue_has_gone(void)
+CASE("callbacks: of a command whose queue has gone", queue_has_gone)
 {
     static atomic_uint called;
     struct base base;
@@ -286,7 +278,7 @@ static void CL_CALLBACK on_turn(cl_event event, cl_int status, void *data)
     CHECK_INT(clFlush(relay->base.queue), CL_SUCCESS);
 }
 
-static void calls_again(void)
+CASE("callbacks: OpenCL called again", calls_again)
 {
     static struct relay relay;
     atomic_store(&relay.turns, 0);
@@ -441,7 +433,7 @@ static void send(const struct block *block, const unsigned char *bytes, atomic_u
 
 /* rusticl 22.3 lets a blocking command return early if another thread flushes or waits for its queue at that moment:
  * nothing of ours may do that because of a callback. */
-static void blocking_commands(void)
+CASE("callbacks: blocking commands beside them", blocking_commands)
 {
     enum { TURNS = 2000 };
     struct base base;
@@ -499,25 +491,10 @@ static void handovers_that_fail(struct rig *rig)
     shared_close(&shared);
 }
 
-static void failed_handovers(void)
+CASE("callbacks: acquires and releases that fail", failed_handovers)
 {
     if (!callbacks_of_driver())
         sharing_run(&rig_d3d11, 0, handovers_that_fail);
 }
 
-static const struct tap_test tests[] = {
-    {"callbacks: arguments", arguments},
-    {"callbacks: the three states", states},
-    {"callbacks: registered after the end", after_the_end},
-    {"callbacks: user events, complete and failed", user_events},
-    {"callbacks: a user event is submitted from its creation", submitted_user_event},
-    {"callbacks: a command that fails", failed_command},
-    {"callbacks: ten thousand", ten_thousand},
-    {"callbacks: of a command whose queue has gone", queue_has_gone},
-    {"callbacks: a queue out of order", out_of_order},
-    {"callbacks: OpenCL called again", calls_again},
-    {"callbacks: blocking commands beside them", blocking_commands},
-    {"callbacks: acquires and releases that fail", failed_handovers},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -45,7 +45,7 @@ static void try_context(const struct rig *rig, const cl_context_properties *prop
         try_context((rig), properties_, sizeof(properties_) / sizeof(properties_[0]), (expected)); \
     } while (0)
 
-SHARING_CASE(context_properties, RIG_NO_CONTEXT)
+SHARING_CASE("contexts: the properties come back as given", context_properties, RIG_NO_CONTEXT)
 {
     const cl_context_properties platform = (cl_context_properties)rig->platform, name = rig->api->context_device,
                                 device = (cl_context_properties)rig->device;
@@ -63,7 +63,7 @@ SHARING_CASE(context_properties, RIG_NO_CONTEXT)
 }
 
 /* Legal where one platform can be chosen: with one installed there is no doubt. */
-SHARING_CASE(context_without_platform, RIG_NO_CONTEXT)
+SHARING_CASE("contexts: no platform named", context_without_platform, RIG_NO_CONTEXT)
 {
     cl_uint platforms = 0;
     CHECK_INT(clGetPlatformIDs(0, NULL, &platforms), CL_SUCCESS);
@@ -76,7 +76,7 @@ SHARING_CASE(context_without_platform, RIG_NO_CONTEXT)
                 CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0);
 }
 
-SHARING_CASE(context_device_counts, RIG_NO_CONTEXT)
+SHARING_CASE("contexts: one reference on the device", context_device_counts, RIG_NO_CONTEXT)
 {
     cl_int status = 1;
     const ULONG refs = rig_refs(rig->device);
@@ -91,7 +91,7 @@ SHARING_CASE(context_device_counts, RIG_NO_CONTEXT)
     CHECK_INT(clReleaseContext(context), CL_SUCCESS);
 }
 
-SHARING_CASE(context_properties_twice, RIG_NO_CONTEXT)
+SHARING_CASE("contexts: no property twice", context_properties_twice, RIG_NO_CONTEXT)
 {
     const cl_context_properties platform = (cl_context_properties)rig->platform, name = rig->api->context_device,
                                 device = (cl_context_properties)rig->device;
@@ -105,7 +105,7 @@ SHARING_CASE(context_properties_twice, RIG_NO_CONTEXT)
                 CL_CONTEXT_INTEROP_USER_SYNC, CL_TRUE, 0);
 }
 
-SHARING_CASE(context_property_values, RIG_NO_CONTEXT)
+SHARING_CASE("contexts: values that properties can't have", context_property_values, RIG_NO_CONTEXT)
 {
     const cl_context_properties platform = (cl_context_properties)rig->platform, name = rig->api->context_device,
                                 device = (cl_context_properties)rig->device;
@@ -118,34 +118,8 @@ SHARING_CASE(context_property_values, RIG_NO_CONTEXT)
     }
 }
 
-SHARING_CASE(context_device_is_none, RIG_NO_CONTEXT)
-{
-    const cl_context_properties platform = (cl_context_properties)rig->platform, name = rig->api->context_device;
-    const cl_int code = rig->api->invalid_device;
-    struct rig other;
-    struct shared shared;
-    IDXGIAdapter *adapter = adapter_of(rig);
-    IDXGIDevice *dxgi = dxgi_device_of(rig);
-    if (adapter)
-        TRY_CONTEXT(rig, code, CL_CONTEXT_PLATFORM, platform, name, (cl_context_properties)adapter, 0);
-    if (dxgi)
-        TRY_CONTEXT(rig, code, CL_CONTEXT_PLATFORM, platform, name, (cl_context_properties)dxgi, 0);
-    rig_release(adapter);
-    rig_release(dxgi);
-    if (shared_resource(rig, KIND_BUFFER, 1, &shared)) {
-        TRY_CONTEXT(rig, code, CL_CONTEXT_PLATFORM, platform, name, (cl_context_properties)shared.resource, 0);
-        shared_close(&shared);
-    }
-    if (rig_open(&other, other_api(rig), RIG_NO_CONTEXT)) {
-        const ULONG refs = rig_refs(other.device);
-        TRY_CONTEXT(rig, code, CL_CONTEXT_PLATFORM, platform, name, (cl_context_properties)other.device, 0);
-        CHECK_INT(rig_refs(other.device), refs);
-        rig_close(&other);
-    }
-}
-
 /* Interop with two graphics APIs at once is the one thing that the text forbids expressly. */
-SHARING_CASE(context_two_apis, RIG_NO_CONTEXT)
+SHARING_CASE("contexts: no two graphics APIs at once", context_two_apis, RIG_NO_CONTEXT)
 {
     const cl_context_properties platform = (cl_context_properties)rig->platform, name = rig->api->context_device,
                                 device = (cl_context_properties)rig->device;
@@ -180,7 +154,7 @@ static cl_int context_status(const struct rig *rig, const cl_context_properties 
 
 /* OpenGL's properties without a value ask for no interop, nor does a display without a context: what the driver says about them
  * counts. */
-SHARING_CASE(context_null_opengl, RIG_NO_CONTEXT)
+SHARING_CASE("contexts: OpenGL without a value", context_null_opengl, RIG_NO_CONTEXT)
 {
     static const cl_context_properties graphics[] = {0x2008, 0x2009, 0x200A, 0x200B, 0x200C}; /* CL_GL_CONTEXT_KHR... */
     const cl_context_properties platform = (cl_context_properties)rig->platform, name = rig->api->context_device,
@@ -202,7 +176,7 @@ SHARING_CASE(context_null_opengl, RIG_NO_CONTEXT)
 }
 
 /* What the driver says about the other arguments is still said. */
-SHARING_CASE(context_other_arguments, RIG_NO_CONTEXT)
+SHARING_CASE("contexts: the driver's checks remain", context_other_arguments, RIG_NO_CONTEXT)
 {
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
                                                 rig->api->context_device, (cl_context_properties)rig->device, 0};
@@ -220,7 +194,7 @@ SHARING_CASE(context_other_arguments, RIG_NO_CONTEXT)
 
 /* ---- asking contexts ---- */
 
-SHARING_CASE(context_info, 0)
+SHARING_CASE("contexts: queries of the extension", context_info, 0)
 {
     struct {
         cl_bool value;
@@ -250,7 +224,7 @@ SHARING_CASE(context_info, 0)
 }
 
 /* A context without that Direct3D answers too: nothing is faster there. */
-SHARING_CASE(context_prefers_of_others, 0)
+SHARING_CASE("contexts: queries of the extension to others", context_prefers_of_others, 0)
 {
     const struct rig_api *other = rig->api == &rig_d3d11 ? &rig_d3d10 : &rig_d3d11;
     cl_context plain = plain_context(rig);
@@ -269,26 +243,6 @@ SHARING_CASE(context_prefers_of_others, 0)
     }
     CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
     CHECK_INT(clGetContextInfo(NULL, rig->api->prefer_shared, 0, NULL, NULL), CL_INVALID_CONTEXT);
-}
-
-/* Everything else is the driver's answer. */
-SHARING_CASE(context_info_of_the_driver, 0)
-{
-    cl_uint refs = 0, count = 0;
-    cl_device_id device = NULL;
-    size_t size = 0;
-    CHECK_INT(clGetContextInfo(rig->context, CL_CONTEXT_NUM_DEVICES, sizeof(count), &count, NULL), CL_SUCCESS);
-    CHECK_INT(count, 1);
-    CHECK_INT(clGetContextInfo(rig->context, CL_CONTEXT_DEVICES, sizeof(device), &device, &size), CL_SUCCESS);
-    CHECK_INT(size, sizeof(device));
-    CHECK(device == rig->cl_device);
-    CHECK_INT(clGetContextInfo(rig->context, CL_CONTEXT_REFERENCE_COUNT, sizeof(refs), &refs, NULL), CL_SUCCESS);
-    CHECK(refs >= 1);
-    CHECK_INT(clGetContextInfo(rig->context, 0x1234, sizeof(refs), &refs, NULL), CL_INVALID_VALUE);
-    cl_context plain = plain_context(rig);
-    CHECK_INT(clGetContextInfo(plain, (cl_context_info)rig->api->context_device, sizeof(device), &device, NULL),
-              CL_INVALID_VALUE);
-    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
 }
 
 #ifdef __GLIBC__
@@ -316,7 +270,7 @@ static size_t left_by_contexts(const struct rig *rig, const struct shared *share
 }
 
 /* What an object holds is given back with it, also where it outlives its context. The first rounds fill what drivers keep. */
-SHARING_CASE(contexts_leave_nothing, 0)
+SHARING_CASE("contexts: nothing stays of them", contexts_leave_nothing, 0)
 {
     struct shared shared;
     if (!shared_open(rig, KIND_2D, 1, &shared))
@@ -331,22 +285,4 @@ SHARING_CASE(contexts_leave_nothing, 0)
 }
 #endif
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("contexts: the properties come back as given", context_properties),
-    SHARING_TESTS("contexts: no platform named", context_without_platform),
-    SHARING_TESTS("contexts: one reference on the device", context_device_counts),
-    SHARING_TESTS("contexts: no property twice", context_properties_twice),
-    SHARING_TESTS("contexts: values that properties can't have", context_property_values),
-    SHARING_TESTS("contexts: the device is no device of the API", context_device_is_none),
-    SHARING_TESTS("contexts: no two graphics APIs at once", context_two_apis),
-    SHARING_TESTS("contexts: OpenGL without a value", context_null_opengl),
-    SHARING_TESTS("contexts: the driver's checks remain", context_other_arguments),
-    SHARING_TESTS("contexts: queries of the extension", context_info),
-    SHARING_TESTS("contexts: queries of the extension to others", context_prefers_of_others),
-    SHARING_TESTS("contexts: queries of OpenCL", context_info_of_the_driver),
-#ifdef __GLIBC__
-    SHARING_TESTS("contexts: nothing stays of them", contexts_leave_nothing),
-#endif
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

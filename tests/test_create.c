@@ -1,11 +1,12 @@
 /* The rules for clCreateFromD3D1xBufferKHR, ...Texture2DKHR and ...Texture3DKHR: what they take, what they refuse and with
  * which code, and that a refusal leaves nothing behind. */
 #include "below.h"
+#include "common/formats.h"
 #include "sharing.h"
 
 /* ---- what is taken ---- */
 
-SHARING_CASE(each_kind, 0)
+SHARING_CASE("each kind of resource makes an object", each_kind, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared shared;
@@ -16,41 +17,7 @@ SHARING_CASE(each_kind, 0)
     }
 }
 
-/* Makes an object of a resource as described, for each kind that Direct3D makes. Returns how many it made. */
-static unsigned take_variant(struct rig *rig, enum rig_usage usage, UINT bind, UINT misc)
-{
-    unsigned made = 0;
-    for (int kind = 0; kind < KINDS; kind++) {
-        struct rig_desc desc = kind_desc((enum kind)kind);
-        desc.usage = usage;
-        desc.bind = bind;
-        desc.misc = misc;
-        void *resource = rig_make(rig, rig->device, &desc, NULL);
-        if (!resource)
-            continue;
-        cl_int status = 1;
-        cl_mem object = kind_create(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, resource, 0, &status);
-        CHECK_INT(status, CL_SUCCESS);
-        if (CHECK(object != NULL))
-            CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
-        rig_release(resource);
-        made++;
-    }
-    return made;
-}
-
-SHARING_CASE(each_usage, 0)
-{
-    CHECK_INT(take_variant(rig, RIG_DEFAULT, 0, 0), KINDS);
-    CHECK_INT(take_variant(rig, RIG_DEFAULT, D3D11_BIND_SHADER_RESOURCE, 0), KINDS);
-    CHECK_INT(take_variant(rig, RIG_STAGING, 0, 0), KINDS);
-    /* Direct3D makes dynamic buffers and 2D textures; Wine has no dynamic 3D textures in some versions. */
-    CHECK(take_variant(rig, RIG_DYNAMIC, D3D11_BIND_SHADER_RESOURCE, 0) >= 2);
-    CHECK(take_variant(rig, RIG_DEFAULT, D3D11_BIND_SHADER_RESOURCE | D3D11_BIND_RENDER_TARGET, 0) >= 1);
-    CHECK(take_variant(rig, RIG_DEFAULT, D3D11_BIND_SHADER_RESOURCE, D3D11_RESOURCE_MISC_SHARED) >= 1);
-}
-
-SHARING_CASE(valid_flags, 0)
+SHARING_CASE("the three access flags and none", valid_flags, 0)
 {
     static const struct {
         cl_mem_flags given, answered;
@@ -79,7 +46,7 @@ SHARING_CASE(valid_flags, 0)
     }
 }
 
-SHARING_CASE(no_place_for_the_code, 0)
+SHARING_CASE("the place for the code may be NULL", no_place_for_the_code, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared shared;
@@ -96,7 +63,7 @@ SHARING_CASE(no_place_for_the_code, 0)
 
 /* ---- contexts and flags ---- */
 
-SHARING_CASE(context_must_fit, 0)
+SHARING_CASE("the context must be one with this interop", context_must_fit, 0)
 {
     cl_context plain = plain_context(rig);
     struct rig other;
@@ -118,7 +85,7 @@ SHARING_CASE(context_must_fit, 0)
 }
 
 /* Before the first context with interop the library knows of no context at all. */
-SHARING_CASE(plain_context_alone, RIG_NO_CONTEXT)
+SHARING_CASE("a plain context before any with interop", plain_context_alone, RIG_NO_CONTEXT)
 {
     cl_context plain = plain_context(rig);
     for (int kind = 0; kind < KINDS; kind++) {
@@ -131,22 +98,7 @@ SHARING_CASE(plain_context_alone, RIG_NO_CONTEXT)
     CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
 }
 
-/* A property that is there with the value NULL asks for no interop. */
-SHARING_CASE(null_device_alone, RIG_NO_CONTEXT)
-{
-    cl_int status = 1;
-    struct shared shared;
-    cl_context context = rig_make_context(rig, NULL, false, &status);
-    if (!CHECK_INT(status, CL_SUCCESS))
-        return;
-    if (shared_resource(rig, KIND_2D, 1, &shared)) {
-        refused(rig, context, CL_MEM_READ_WRITE, KIND_2D, shared.resource, 0, rig->api->invalid_resource);
-        shared_close(&shared);
-    }
-    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
-}
-
-SHARING_CASE(bad_flags, 0)
+SHARING_CASE("other flags are refused", bad_flags, 0)
 {
     static const cl_mem_flags bad[] = {
         CL_MEM_READ_WRITE | CL_MEM_READ_ONLY,
@@ -178,7 +130,7 @@ SHARING_CASE(bad_flags, 0)
 
 /* ---- resources ---- */
 
-SHARING_CASE(kinds_are_not_mixed, 0)
+SHARING_CASE("buffers, 2D and 3D textures are not mixed up", kinds_are_not_mixed, 0)
 {
     for (int is = 0; is < KINDS; is++) {
         struct shared shared;
@@ -208,7 +160,7 @@ static void *make_texture_1d(const struct rig *rig)
 }
 
 /* The extensions have no function for it: none of the three takes it. */
-SHARING_CASE(texture_1d, 0)
+SHARING_CASE("1D textures are refused", texture_1d, 0)
 {
     void *texture = make_texture_1d(rig);
     if (!texture) {
@@ -220,7 +172,7 @@ SHARING_CASE(texture_1d, 0)
     rig_release(texture);
 }
 
-SHARING_CASE(other_api_resource, 0)
+SHARING_CASE("resources of the other API are refused", other_api_resource, 0)
 {
     struct rig other;
     if (!rig_open(&other, other_api(rig), RIG_NO_CONTEXT))
@@ -235,7 +187,7 @@ SHARING_CASE(other_api_resource, 0)
     rig_close(&other);
 }
 
-SHARING_CASE(other_device, 0)
+SHARING_CASE("resources of another device are refused", other_device, 0)
 {
     void *device = rig_another_device(rig);
     if (!device)
@@ -261,7 +213,7 @@ SHARING_CASE(other_device, 0)
     rig_release(device);
 }
 
-SHARING_CASE(immutable, 0)
+SHARING_CASE("immutable resources are refused", immutable, 0)
 {
     static const char zeros[SHARED_BYTES];
     for (int kind = 0; kind < KINDS; kind++) {
@@ -278,7 +230,7 @@ SHARING_CASE(immutable, 0)
     }
 }
 
-SHARING_CASE(multisampled, 0)
+SHARING_CASE("multisampled textures are refused", multisampled, 0)
 {
     const struct rig_desc desc = {
         .format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = 8, .height = 4, .samples = 4, .bind = D3D11_BIND_RENDER_TARGET};
@@ -332,7 +284,7 @@ static void take_all(struct rig *rig, const struct rig_desc *desc, enum kind kin
     rig_release(texture);
 }
 
-SHARING_CASE(subresources, 0)
+SHARING_CASE("every subresource and none beyond", subresources, 0)
 {
     /* Odd sizes: levels are rounded down, to 1 at least. */
     const struct rig_desc descs[] = {
@@ -363,7 +315,7 @@ SHARING_CASE(subresources, 0)
 
 /* ---- one object for a subresource, function and context ---- */
 
-SHARING_CASE(duplicates, 0)
+SHARING_CASE("a resource has one object at a time", duplicates, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -386,7 +338,7 @@ SHARING_CASE(duplicates, 0)
 }
 
 /* Releasing one subresource's object frees that one alone. */
-SHARING_CASE(duplicates_by_subresource, 0)
+SHARING_CASE("a subresource has one object at a time", duplicates_by_subresource, 0)
 {
     const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 8, .height = 4, .slices = 3};
     void *texture = rig_make(rig, rig->device, &desc, NULL);
@@ -405,7 +357,7 @@ SHARING_CASE(duplicates_by_subresource, 0)
 }
 
 /* Drivers count kernel arguments and sub-buffers as references. For the rule only the application's own count. */
-SHARING_CASE(duplicates_and_the_drivers_count, 0)
+SHARING_CASE("only the application's references keep a subresource taken", duplicates_and_the_drivers_count, 0)
 {
     struct shared shared;
     cl_int status = 1;
@@ -436,63 +388,7 @@ SHARING_CASE(duplicates_and_the_drivers_count, 0)
 
 /* ---- formats ---- */
 
-struct format_case {
-    const char *name;
-    DXGI_FORMAT dxgi;
-    cl_image_format cl;
-};
-
-/* The table of the extensions. */
-#define ROW(dxgi, order, type)     \
-    {                              \
-#dxgi, DXGI_FORMAT_##dxgi, \
-        {                          \
-            CL_##order, CL_##type  \
-        }                          \
-    }
-static const struct format_case table[] = {
-    ROW(R32G32B32A32_FLOAT, RGBA, FLOAT),
-    ROW(R32G32B32A32_UINT, RGBA, UNSIGNED_INT32),
-    ROW(R32G32B32A32_SINT, RGBA, SIGNED_INT32),
-    ROW(R16G16B16A16_FLOAT, RGBA, HALF_FLOAT),
-    ROW(R16G16B16A16_UNORM, RGBA, UNORM_INT16),
-    ROW(R16G16B16A16_UINT, RGBA, UNSIGNED_INT16),
-    ROW(R16G16B16A16_SNORM, RGBA, SNORM_INT16),
-    ROW(R16G16B16A16_SINT, RGBA, SIGNED_INT16),
-    ROW(B8G8R8A8_UNORM, BGRA, UNORM_INT8),
-    ROW(R8G8B8A8_UNORM, RGBA, UNORM_INT8),
-    ROW(R8G8B8A8_UINT, RGBA, UNSIGNED_INT8),
-    ROW(R8G8B8A8_SNORM, RGBA, SNORM_INT8),
-    ROW(R8G8B8A8_SINT, RGBA, SIGNED_INT8),
-    ROW(R32G32_FLOAT, RG, FLOAT),
-    ROW(R32G32_UINT, RG, UNSIGNED_INT32),
-    ROW(R32G32_SINT, RG, SIGNED_INT32),
-    ROW(R16G16_FLOAT, RG, HALF_FLOAT),
-    ROW(R16G16_UNORM, RG, UNORM_INT16),
-    ROW(R16G16_UINT, RG, UNSIGNED_INT16),
-    ROW(R16G16_SNORM, RG, SNORM_INT16),
-    ROW(R16G16_SINT, RG, SIGNED_INT16),
-    ROW(R8G8_UNORM, RG, UNORM_INT8),
-    ROW(R8G8_UINT, RG, UNSIGNED_INT8),
-    ROW(R8G8_SNORM, RG, SNORM_INT8),
-    ROW(R8G8_SINT, RG, SIGNED_INT8),
-    ROW(R32_FLOAT, R, FLOAT),
-    ROW(R32_UINT, R, UNSIGNED_INT32),
-    ROW(R32_SINT, R, SIGNED_INT32),
-    ROW(R16_FLOAT, R, HALF_FLOAT),
-    ROW(R16_UNORM, R, UNORM_INT16),
-    ROW(R16_UINT, R, UNSIGNED_INT16),
-    ROW(R16_SNORM, R, SNORM_INT16),
-    ROW(R16_SINT, R, SIGNED_INT16),
-    ROW(R8_UNORM, R, UNORM_INT8),
-    ROW(R8_UINT, R, UNSIGNED_INT8),
-    ROW(R8_SNORM, R, SNORM_INT8),
-    ROW(R8_SINT, R, SIGNED_INT8),
-};
-_Static_assert(sizeof(table) / sizeof(table[0]) == 37, "the extensions' table has 37 rows");
-
-/* scripts/support reads this line. */
-static void left_out(const struct format_case *row, const char *why)
+static void left_out(const struct format *row, const char *why)
 {
     char line[128];
     snprintf(line, sizeof(line), "# left out: %s: %s", row->name, why);
@@ -500,7 +396,7 @@ static void left_out(const struct format_case *row, const char *why)
 }
 
 /* Checks one row with one kind of texture. Returns whether Direct3D has such textures. */
-static bool format_row(struct rig *rig, const struct format_case *row, enum kind kind)
+static bool format_row(struct rig *rig, const struct format *row, enum kind kind)
 {
     struct rig_desc desc = kind_desc(kind);
     desc.format = row->dxgi;
@@ -533,34 +429,38 @@ static bool format_row(struct rig *rig, const struct format_case *row, enum kind
 static void format_table(struct rig *rig, enum kind kind)
 {
     unsigned made = 0;
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+    for (size_t i = 0; i < FORMAT_COUNT; i++) {
         const int failures = atomic_load(&tap_case.failures);
-        made += format_row(rig, &table[i], kind);
+        made += format_row(rig, &formats[i], kind);
         if (atomic_load(&tap_case.failures) != failures)
-            printf("# with %s\n", table[i].name);
+            printf("# with %s\n", formats[i].name);
     }
     CHECK(made > 30);
 }
 
-SHARING_CASE(formats_2d, 0)
+SHARING_CASE("all formats of the table, 2D", formats_2d, 0)
 {
     format_table(rig, KIND_2D);
 }
 
-SHARING_CASE(formats_3d, 0)
+SHARING_CASE("all formats of the table, 3D", formats_3d, 0)
 {
     format_table(rig, KIND_3D);
 }
 
 /* Shared beyond the table: the bytes of 8-bit formats that differ from a row in what they mean alone. */
-static const struct format_case beyond[] = {
-    ROW(R8G8B8A8_UNORM_SRGB, RGBA, UNORM_INT8), ROW(R8G8B8A8_TYPELESS, RGBA, UNORM_INT8),
-    ROW(B8G8R8A8_UNORM_SRGB, BGRA, UNORM_INT8), ROW(B8G8R8A8_TYPELESS, BGRA, UNORM_INT8),
-    ROW(B8G8R8X8_UNORM, BGRA, UNORM_INT8),      ROW(B8G8R8X8_UNORM_SRGB, BGRA, UNORM_INT8),
-    ROW(B8G8R8X8_TYPELESS, BGRA, UNORM_INT8),   ROW(A8_UNORM, A, UNORM_INT8),
+#define ROW(name, order)                                              \
+    {                                                                 \
+#name, DXGI_FORMAT_##name, {CL_##order, CL_UNORM_INT8 }, 0, 0 \
+    }
+static const struct format beyond[] = {
+    ROW(R8G8B8A8_UNORM_SRGB, RGBA), ROW(R8G8B8A8_TYPELESS, RGBA),
+    ROW(B8G8R8A8_UNORM_SRGB, BGRA), ROW(B8G8R8A8_TYPELESS, BGRA),
+    ROW(B8G8R8X8_UNORM, BGRA),      ROW(B8G8R8X8_UNORM_SRGB, BGRA),
+    ROW(B8G8R8X8_TYPELESS, BGRA),   ROW(A8_UNORM, A),
 };
 
-SHARING_CASE(formats_beyond, 0)
+SHARING_CASE("formats beyond the table", formats_beyond, 0)
 {
     unsigned made = 0;
     for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
@@ -572,7 +472,7 @@ SHARING_CASE(formats_beyond, 0)
     CHECK(made >= 2);
 }
 
-SHARING_CASE(formats_not_in_the_table, 0)
+SHARING_CASE("formats outside the table are refused", formats_not_in_the_table, 0)
 {
     static const struct {
         DXGI_FORMAT format;
@@ -612,7 +512,7 @@ SHARING_CASE(formats_not_in_the_table, 0)
 }
 
 /* The extensions have no code of their own for a driver that has no memory for an object. */
-SHARING_CASE(no_driver_memory, 0)
+SHARING_CASE("a driver without memory for an object", no_driver_memory, 0)
 {
     if (!getenv("CLD3D_TEST_NO_DRIVER_MEMORY")) {
         SKIP("only as a part of the case below");
@@ -625,7 +525,7 @@ SHARING_CASE(no_driver_memory, 0)
     rig_release(buffer);
 }
 
-static void no_driver_memory_below(void)
+CASE("a driver without memory", no_driver_memory_below)
 {
     if (getenv("CLD3D_TRANSPORT")) {
         SKIP("another transport than the host's");
@@ -651,7 +551,7 @@ static void each_kind_over(const char *variable)
 }
 
 /* What Direct3D maps has gaps between its rows. Of PoCL's devices alone: the workaround is PoCL's. */
-static void no_gaps(void)
+CASE("a remote device takes rows without gaps alone", no_gaps)
 {
     cl_platform_id platform = NULL;
     CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
@@ -664,32 +564,4 @@ static void no_gaps(void)
     test_setenv("CLD3D_TRANSPORT", NULL);
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("each kind of resource makes an object", each_kind),
-    SHARING_TESTS("resources of each usage, bound and shared or not, make objects", each_usage),
-    SHARING_TESTS("the three access flags and none", valid_flags),
-    SHARING_TESTS("the place for the code may be NULL", no_place_for_the_code),
-    SHARING_TESTS("the context must be one with this interop", context_must_fit),
-    SHARING_TESTS("a plain context before any with interop", plain_context_alone),
-    SHARING_TESTS("a NULL device is no interop", null_device_alone),
-    SHARING_TESTS("other flags are refused", bad_flags),
-    SHARING_TESTS("buffers, 2D and 3D textures are not mixed up", kinds_are_not_mixed),
-    SHARING_TESTS("1D textures are refused", texture_1d),
-    SHARING_TESTS("resources of the other API are refused", other_api_resource),
-    SHARING_TESTS("resources of another device are refused", other_device),
-    SHARING_TESTS("immutable resources are refused", immutable),
-    SHARING_TESTS("multisampled textures are refused", multisampled),
-    SHARING_TESTS("every subresource and none beyond", subresources),
-    SHARING_TESTS("a resource has one object at a time", duplicates),
-    SHARING_TESTS("a subresource has one object at a time", duplicates_by_subresource),
-    SHARING_TESTS("only the application's references keep a subresource taken", duplicates_and_the_drivers_count),
-    SHARING_TESTS("all formats of the table, 2D", formats_2d),
-    SHARING_TESTS("all formats of the table, 3D", formats_3d),
-    SHARING_TESTS("formats beyond the table", formats_beyond),
-    SHARING_TESTS("formats outside the table are refused", formats_not_in_the_table),
-    SHARING_TESTS("a driver without memory for an object", no_driver_memory),
-    {"a driver without memory", no_driver_memory_below},
-    {"a remote device takes rows without gaps alone", no_gaps},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

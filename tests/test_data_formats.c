@@ -394,40 +394,14 @@ static void fill(struct shared *s, const struct format *format)
 
 /* ---- the cases ---- */
 
-#define FORMAT_CASES(test)                       \
-    static void test##_2d(const struct rig *rig) \
-    {                                            \
-        each_format(rig, false, test);           \
-    }                                            \
-    static void test##_3d(const struct rig *rig) \
-    {                                            \
-        each_format(rig, true, test);            \
-    }                                            \
-    COMMON_CASES(test##_2d)                      \
-    COMMON_CASES(test##_3d)
+FORMAT_CASES("each format read and written whole", read_write, true)
+FORMAT_CASES("each format with every value", values, true)
+FORMAT_CASES("each format read and written in part, with gaps between rows", parts, true)
+FORMAT_CASES("each format mapped", map, true)
+FORMAT_CASES("each format copied to and from an ordinary image", copy_image, true)
+FORMAT_CASES("each format copied from one shared image to another", copy_shared, true)
+FORMAT_CASES("each format copied to a buffer", copy_to_buffer, true)
+FORMAT_CASES("each format copied from a buffer", copy_from_buffer, true)
+FORMAT_CASES("each format filled with a colour", fill, true)
 
-FORMAT_CASES(read_write)
-FORMAT_CASES(values)
-FORMAT_CASES(parts)
-FORMAT_CASES(map)
-FORMAT_CASES(copy_image)
-FORMAT_CASES(copy_shared)
-FORMAT_CASES(copy_to_buffer)
-FORMAT_CASES(copy_from_buffer)
-FORMAT_CASES(fill)
-
-#define FORMAT_ENTRIES(name, test) ENTRIES(name ", 2D", test##_2d), ENTRIES(name ", 3D", test##_3d)
-
-static const struct tap_test tests[] = {
-    FORMAT_ENTRIES("each format read and written whole", read_write),
-    FORMAT_ENTRIES("each format with every value", values),
-    FORMAT_ENTRIES("each format read and written in part, with gaps between rows", parts),
-    FORMAT_ENTRIES("each format mapped", map),
-    FORMAT_ENTRIES("each format copied to and from an ordinary image", copy_image),
-    FORMAT_ENTRIES("each format copied from one shared image to another", copy_shared),
-    FORMAT_ENTRIES("each format copied to a buffer", copy_to_buffer),
-    FORMAT_ENTRIES("each format copied from a buffer", copy_from_buffer),
-    FORMAT_ENTRIES("each format filled with a colour", fill),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

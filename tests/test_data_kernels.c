@@ -441,31 +441,9 @@ static bool writes_3d(const struct rig *rig)
     return false;
 }
 
-#define FORMAT_CASES(test, writes)               \
-    static void test##_2d(const struct rig *rig) \
-    {                                            \
-        each_format(rig, false, test);           \
-    }                                            \
-    static void test##_3d(const struct rig *rig) \
-    {                                            \
-        if (!(writes) || writes_3d(rig))         \
-            each_format(rig, true, test);        \
-    }                                            \
-    COMMON_CASES(test##_2d)                      \
-    COMMON_CASES(test##_3d)
+FORMAT_CASES("a kernel reads the values of each format", kernel_reads, true)
+FORMAT_CASES("a kernel writes the values of each format", kernel_writes, writes_3d(rig))
+FORMAT_CASES("a kernel copies an image of each format to another", kernel_copies, writes_3d(rig))
+FORMAT_CASES("a kernel computes an image of each format from another", kernel_computes, writes_3d(rig))
 
-FORMAT_CASES(kernel_reads, false)
-FORMAT_CASES(kernel_writes, true)
-FORMAT_CASES(kernel_copies, true)
-FORMAT_CASES(kernel_computes, true)
-
-#define FORMAT_ENTRIES(name, test) ENTRIES(name ", 2D", test##_2d), ENTRIES(name ", 3D", test##_3d)
-
-static const struct tap_test tests[] = {
-    FORMAT_ENTRIES("a kernel reads the values of each format", kernel_reads),
-    FORMAT_ENTRIES("a kernel writes the values of each format", kernel_writes),
-    FORMAT_ENTRIES("a kernel copies an image of each format to another", kernel_copies),
-    FORMAT_ENTRIES("a kernel computes an image of each format from another", kernel_computes),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

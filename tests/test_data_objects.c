@@ -38,39 +38,9 @@ static void dropped_resource_of(const struct rig *rig, const struct rig_desc *de
     shared_close(&s);
 }
 
-static void dropped_resource(const struct rig *rig)
+DATA_CASE("the application drops the resource and goes on with the object", dropped_resource, 0)
 {
     each_kind(rig, dropped_resource_of);
-}
-
-/* The object is released right after its release was enqueued: the data arrives all the same. */
-static void dropped_object_of(const struct rig *rig, const struct rig_desc *desc)
-{
-    struct shared s;
-    if (!shared_open(&s, rig, desc, 0, CL_MEM_READ_WRITE))
-        return;
-    static const size_t origin[3] = {0, 0, 0};
-    void *data = shared_pattern(&s, 2);
-    shared_prepare(&s, 1);
-    shared_acquire(&s);
-    const cl_int status =
-        shared_is_buffer(&s)
-            ? clEnqueueWriteBuffer(s.queue, s.memory, CL_FALSE, 0, s.bytes, data, 0, NULL, NULL)
-            : clEnqueueWriteImage(s.queue, s.memory, CL_FALSE, origin, s.extent, 0, 0, data, 0, NULL, NULL);
-    CHECK_INT(status, CL_SUCCESS);
-    shared_release(&s);
-    CHECK_INT(clReleaseMemObject(s.memory), CL_SUCCESS);
-    s.memory = NULL;
-    shared_d3d_expect(&s, 2);
-    CHECK_INT(clFinish(s.queue), CL_SUCCESS);
-    shared_d3d_expect(&s, 2);
-    free(data);
-    shared_close(&s);
-}
-
-static void dropped_object(const struct rig *rig)
-{
-    each_kind(rig, dropped_object_of);
 }
 
 /* A new object of the same resource starts with what Direct3D has, not with what the old one had. */
@@ -93,7 +63,7 @@ static void object_again_of(const struct rig *rig, const struct rig_desc *desc)
     shared_close(&s);
 }
 
-static void object_again(const struct rig *rig)
+DATA_CASE("a second object after the first has Direct3D's content", object_again, 0)
 {
     each_kind(rig, object_again_of);
 }
@@ -160,7 +130,7 @@ static void expect_many(struct shared *objects, unsigned seed)
     }
 }
 
-static void many_together(const struct rig *rig)
+DATA_CASE("20 objects of one texture, acquired and released together", many_together, 0)
 {
     struct shared objects[MANY];
     if (!open_many(rig, objects))
@@ -171,110 +141,6 @@ static void many_together(const struct rig *rig)
     shared_release_all(objects, MANY);
     expect_many(objects, 40);
     close_many(objects);
-}
-
-/* Acquired one by one and released one by one the other way round, so that all are acquired in between. */
-static void many_one_by_one(const struct rig *rig)
-{
-    struct shared objects[MANY];
-    if (!open_many(rig, objects))
-        return;
-    prepare_many(objects, 1);
-    for (UINT i = 0; i < MANY; i++)
-        shared_acquire(&objects[i]);
-    change_many(objects, 1, 40);
-    for (UINT i = MANY; i-- > 0;)
-        shared_release(&objects[i]);
-    expect_many(objects, 40);
-    close_many(objects);
-}
-
-/* Buffers, 2D and 3D textures in one list. */
-static void all_kinds(const struct rig *rig)
-{
-    struct shared objects[COUNT(kinds)];
-    unsigned made = 0;
-    while (made < COUNT(kinds) && shared_open(&objects[made], rig, &kinds[made], 0, CL_MEM_READ_WRITE))
-        made++;
-    if (made == COUNT(kinds)) {
-        for (unsigned i = 0; i < made; i++)
-            shared_prepare(&objects[i], 1 + i);
-        shared_acquire_all(objects, made);
-        for (unsigned i = 0; i < made; i++) {
-            void *data = shared_pattern(&objects[i], 11 + i);
-            shared_cl_expect(&objects[i], 1 + i);
-            shared_cl_write(&objects[i], data);
-            free(data);
-        }
-        shared_release_all(objects, made);
-        for (unsigned i = 0; i < made; i++)
-            shared_d3d_expect(&objects[i], 11 + i);
-    }
-    while (made)
-        shared_close(&objects[--made]);
-}
-
-/* ---- two contexts ---- */
-
-/* The second context, on the same device, with a queue. */
-struct second {
-    cl_context context;
-    cl_command_queue queue;
-};
-
-static bool second_open(struct second *second, const struct rig *rig)
-{
-    cl_int status;
-    *second = (struct second){NULL, NULL};
-    second->context = rig_make_context(rig, rig->device, false, &status);
-    if (!CHECK_INT(status, CL_SUCCESS))
-        return false;
-    second->queue = clCreateCommandQueue(second->context, rig->cl_device, 0, &status);
-    return CHECK_INT(status, CL_SUCCESS);
-}
-
-static void second_close(struct second *second)
-{
-    if (second->queue)
-        clReleaseCommandQueue(second->queue);
-    if (second->context)
-        clReleaseContext(second->context);
-}
-
-/* One resource handed from context to context, each finds what the other one left. */
-static void hand_over(struct shared *first, struct shared *second)
-{
-    shared_prepare(second, 1);
-    shared_prepare(first, 1);
-    for (unsigned i = 1; i <= 4; i++) {
-        struct shared *s = i % 2 ? first : second;
-        void *data = shared_pattern(s, i + 1);
-        shared_acquire(s);
-        shared_cl_expect(s, i);
-        shared_cl_write(s, data);
-        shared_release(s);
-        free(data);
-    }
-    shared_d3d_expect(first, 5);
-}
-
-static void two_contexts_of(const struct rig *rig, const struct rig_desc *desc)
-{
-    struct second second;
-    struct shared pair[2];
-    if (second_open(&second, rig) && shared_open(&pair[0], rig, desc, 0, CL_MEM_READ_WRITE)) {
-        if (shared_join(&pair[1], rig, second.context, second.queue, pair[0].resource, desc, 0, CL_MEM_READ_WRITE)) {
-            hand_over(&pair[0], &pair[1]);
-            shared_close(&pair[1]);
-        }
-        shared_close(&pair[0]);
-    }
-    second_close(&second);
-}
-
-static void two_contexts(const struct rig *rig)
-{
-    each_kind(rig, two_contexts_of);
 }
 
 /* ---- flags ---- */
@@ -295,31 +161,9 @@ static void flags_of(const struct rig *rig, const struct rig_desc *desc)
     }
 }
 
-static void flags(const struct rig *rig)
+DATA_CASE("the host reads and writes objects of all flags", flags, 0)
 {
     each_kind(rig, flags_of);
-}
-
-/* Nothing touches the object between acquire and release: whatever the flags, Direct3D's bytes stay. */
-static void untouched_of(const struct rig *rig, const struct rig_desc *desc)
-{
-    for (unsigned i = 0; i < COUNT(all_flags); i++) {
-        const int before = failures();
-        struct shared s;
-        if (shared_open(&s, rig, desc, 0, all_flags[i])) {
-            shared_prepare(&s, 1);
-            shared_acquire(&s);
-            shared_release(&s);
-            shared_d3d_expect(&s, 1);
-            shared_close(&s);
-        }
-        remark_failures(before, "flags 0x%x", (unsigned)all_flags[i]);
-    }
-}
-
-static void untouched(const struct rig *rig)
-{
-    each_kind(rig, untouched_of);
 }
 
 /* In 32 bits rusticl 22.3 ends a process whose kernel divides 64 bits. */
@@ -362,7 +206,7 @@ static unsigned char *marked(struct shared *s)
     return bytes;
 }
 
-static void partial_writes(const struct rig *rig)
+DATA_CASE("a kernel writes a part of an object", partial_writes, 0)
 {
     static const cl_mem_flags writable[] = {CL_MEM_WRITE_ONLY, CL_MEM_READ_WRITE};
     for (unsigned i = 0; i < 4; i++) {
@@ -379,29 +223,6 @@ static void partial_writes(const struct rig *rig)
         free(expected);
         shared_close(&s);
         remark_failures(before, "%s, flags 0x%x", kind_names[i / 2], (unsigned)writable[i % 2]);
-    }
-}
-
-/* A part written by the host, through objects that kernels may only write or only read. */
-static void partial_host_writes(const struct rig *rig)
-{
-    static const size_t origin[3] = {3, 2, 0}, region[3] = {11, 5, 1};
-    for (unsigned i = 0; i < COUNT(all_flags); i++) {
-        struct shared s;
-        if (!shared_open(&s, rig, &kinds[1], 0, all_flags[i]))
-            continue;
-        unsigned char *expected = shared_pattern(&s, 1), *other = shared_pattern(&s, 2);
-        shared_prepare(&s, 1);
-        shared_acquire(&s);
-        CHECK_INT(clEnqueueWriteImage(s.queue, s.memory, CL_FALSE, origin, region, 0, 0, other, 0, NULL, NULL),
-                  CL_SUCCESS);
-        shared_release(&s);
-        for (size_t y = 0; y < region[1]; y++)
-            memcpy(expected + (origin[1] + y) * s.row + origin[0] * 4, other + y * region[0] * 4, region[0] * 4);
-        shared_d3d_expect_bytes(&s, expected);
-        free(other);
-        free(expected);
-        shared_close(&s);
     }
 }
 
@@ -425,7 +246,7 @@ static void run_take(struct shared *s, cl_mem to)
 }
 
 /* A kernel reads one texture into another resource, through READ_ONLY and WRITE_ONLY objects. */
-static void read_only(const struct rig *rig)
+DATA_CASE("a kernel reads through a READ_ONLY object and writes through a WRITE_ONLY one", read_only, 0)
 {
     const struct rig_desc *from_desc = &kinds[1];
     const struct rig_desc to_desc = {.width = from_desc->width * from_desc->height * 4,
@@ -450,32 +271,4 @@ static void read_only(const struct rig *rig)
     shared_close(&from);
 }
 
-CASES(dropped_resource, 0)
-CASES(dropped_object, 0)
-CASES(object_again, 0)
-CASES(many_together, 0)
-CASES(many_one_by_one, 0)
-CASES(all_kinds, 0)
-CASES(two_contexts, 0)
-CASES(flags, 0)
-CASES(untouched, 0)
-CASES(partial_writes, 0)
-CASES(partial_host_writes, 0)
-CASES(read_only, 0)
-
-static const struct tap_test tests[] = {
-    ENTRIES("the application drops the resource and goes on with the object", dropped_resource),
-    ENTRIES("the application drops the object right after the release", dropped_object),
-    ENTRIES("a second object after the first has Direct3D's content", object_again),
-    ENTRIES("20 objects of one texture, acquired and released together", many_together),
-    ENTRIES("20 objects of one texture, acquired and released one by one", many_one_by_one),
-    ENTRIES("a buffer, a 2D and a 3D texture in one list", all_kinds),
-    ENTRIES("one resource handed over between two contexts", two_contexts),
-    ENTRIES("the host reads and writes objects of all flags", flags),
-    ENTRIES("an object acquired and released untouched", untouched),
-    ENTRIES("a kernel writes a part of an object", partial_writes),
-    ENTRIES("the host writes a part of an object of any flags", partial_host_writes),
-    ENTRIES("a kernel reads through a READ_ONLY object and writes through a WRITE_ONLY one", read_only),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

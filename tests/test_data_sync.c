@@ -138,7 +138,7 @@ static void predicate_is(const struct rig *rig, void *predicate)
 }
 
 /* What the program's next draws depend on is no business of acquire and release, which copy all the same. */
-static void predicated(const struct rig *rig)
+DATA_CASE("a predicate that lets nothing be drawn is set", predicated, 0)
 {
     static const struct rig_desc descs[] = {
         {.width = 100, .bind = D3D11_BIND_VERTEX_BUFFER},
@@ -172,7 +172,7 @@ static void predicated(const struct rig *rig)
 /* ---- one queue ---- */
 
 /* No flush and no event: Direct3D's write right before, its read right after. */
-static void frames(const struct rig *rig)
+DATA_CASE("Direct3D writes right before the acquire and reads right after the release", frames, 0)
 {
     struct slow slow;
     if (!slow_open(&slow, rig))
@@ -188,7 +188,7 @@ static void frames(const struct rig *rig)
 }
 
 /* Direct3D's own work is queued, too: copies from resource to resource on both sides. */
-static void queued_copies(const struct rig *rig)
+DATA_CASE("Direct3D copies are queued before the acquire and after the release", queued_copies, 0)
 {
     enum { COPIES = 8 };
     struct slow slow;
@@ -217,56 +217,7 @@ static void queued_copies(const struct rig *rig)
     slow_close(&slow);
 }
 
-/* What Direct3D writes while the object is released belongs to the next acquire, with no read in between. */
-static void turns(const struct rig *rig)
-{
-    struct slow slow;
-    if (!slow_open(&slow, rig))
-        return;
-    shared_d3d_write(&slow.s, 1);
-    for (unsigned i = 0; i < 3; i++) {
-        shared_acquire(&slow.s);
-        slow_run(&slow, rig->queue, 0, NULL, NULL);
-        shared_release(&slow.s);
-    }
-    expect_flipped(&slow.s, 1); /* three times */
-    shared_d3d_write(&slow.s, 2);
-    shared_acquire(&slow.s);
-    shared_cl_expect(&slow.s, 2);
-    shared_release(&slow.s);
-    slow_close(&slow);
-}
-
 /* ---- several queues and events ---- */
-
-/* Acquired in one queue, used in a second and released in a third, tied together by events alone. */
-static void three_queues(const struct rig *rig, cl_command_queue_properties properties)
-{
-    struct slow slow;
-    cl_command_queue second = another_queue(rig, properties), third = another_queue(rig, properties);
-    if (!slow_open(&slow, rig))
-        return;
-    for (unsigned i = 0; i < 3; i++) {
-        cl_event acquired = NULL, flipped = NULL;
-        shared_prepare(&slow.s, 5 + i);
-        CHECK_INT(rig->acquire(rig->queue, 1, &slow.s.memory, 0, NULL, &acquired), CL_SUCCESS);
-        CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
-        slow_run(&slow, second, 1, &acquired, &flipped);
-        CHECK_INT(clFlush(second), CL_SUCCESS);
-        CHECK_INT(rig->release(third, 1, &slow.s.memory, 1, &flipped, NULL), CL_SUCCESS);
-        expect_flipped(&slow.s, 5 + i);
-        clReleaseEvent(acquired);
-        clReleaseEvent(flipped);
-    }
-    slow_close(&slow);
-    clReleaseCommandQueue(third);
-    clReleaseCommandQueue(second);
-}
-
-static void queues(const struct rig *rig)
-{
-    three_queues(rig, 0);
-}
 
 static bool has_out_of_order(const struct rig *rig)
 {
@@ -279,7 +230,7 @@ static bool has_out_of_order(const struct rig *rig)
 }
 
 /* In a queue without order, events alone say what comes first. */
-static void out_of_order(const struct rig *rig)
+DATA_CASE("acquired, used and released in an out-of-order queue", out_of_order, 0)
 {
     struct slow slow;
     if (!has_out_of_order(rig) || !slow_open(&slow, rig))
@@ -303,32 +254,9 @@ static void out_of_order(const struct rig *rig)
     clReleaseCommandQueue(queue);
 }
 
-/* The application holds everything back with an event of its own, and lets go later. */
-static void user_event(const struct rig *rig)
-{
-    struct slow slow;
-    cl_int status;
-    cl_event acquired = NULL, released = NULL, gate = clCreateUserEvent(rig->context, &status);
-    if (!CHECK_INT(status, CL_SUCCESS))
-        return;
-    if (slow_open(&slow, rig)) {
-        shared_prepare(&slow.s, 3);
-        CHECK_INT(rig->acquire(rig->queue, 1, &slow.s.memory, 1, &gate, &acquired), CL_SUCCESS);
-        slow_run(&slow, rig->queue, 0, NULL, NULL);
-        CHECK_INT(rig->release(rig->queue, 1, &slow.s.memory, 0, NULL, &released), CL_SUCCESS);
-        CHECK_INT(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
-        expect_flipped(&slow.s, 3);
-        clReleaseEvent(acquired);
-        clReleaseEvent(released);
-        slow_close(&slow);
-    }
-    clReleaseEvent(gate);
-}
-
 /* ---- the application waits by itself ---- */
 
-static void user_sync(const struct rig *rig)
+DATA_CASE("user sync: the application waits for Direct3D and for OpenCL", user_sync, RIG_USER_SYNC)
 {
     struct slow slow;
     if (!slow_open(&slow, rig))
@@ -346,33 +274,6 @@ static void user_sync(const struct rig *rig)
         clReleaseEvent(released);
     }
     slow_close(&slow);
-}
-
-static void user_sync_both_ways(const struct rig *rig)
-{
-    static const struct rig_desc descs[] = {
-        {.width = 4097, .bind = D3D11_BIND_INDEX_BUFFER},
-        {.format = DXGI_FORMAT_B8G8R8A8_UNORM, .width = 61, .height = 33, .bind = D3D11_BIND_SHADER_RESOURCE},
-        {.format = DXGI_FORMAT_R16G16B16A16_FLOAT, .width = 9, .height = 5, .depth = 4},
-    };
-    for (unsigned i = 0; i < sizeof(descs) / sizeof(descs[0]); i++) {
-        struct shared s;
-        if (!shared_open(&s, rig, &descs[i], 0, CL_MEM_READ_WRITE))
-            continue;
-        shared_prepare(&s, 1);
-        CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
-        shared_d3d_write(&s, 1);
-        rig_finish(rig, rig->device);
-        void *data = shared_pattern(&s, 2);
-        shared_acquire(&s);
-        shared_cl_expect(&s, 1);
-        shared_cl_write(&s, data);
-        shared_release(&s);
-        CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
-        shared_d3d_expect(&s, 2);
-        free(data);
-        shared_close(&s);
-    }
 }
 
 /* Fills a render target; false where Direct3D has no views. */
@@ -398,7 +299,7 @@ static bool clear(const struct rig *rig, void *resource, const float color[4])
 }
 
 /* A Direct3D may put a clear off until the texture is used next, beyond a flush and an event query. */
-static void clears(const struct rig *rig)
+DATA_CASE("Direct3D clears a render target right before the acquire", clears, 0)
 {
     static const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UNORM,
                                          .width = 96,
@@ -429,28 +330,4 @@ static void clears(const struct rig *rig)
     shared_close(&s);
 }
 
-CASES(predicated, 0)
-CASES(frames, 0)
-CASES(clears, 0)
-CASES(queued_copies, 0)
-CASES(turns, 0)
-CASES(queues, 0)
-CASES(out_of_order, 0)
-CASES(user_event, 0)
-CASES(user_sync, RIG_USER_SYNC)
-CASES(user_sync_both_ways, RIG_USER_SYNC)
-
-static const struct tap_test tests[] = {
-    ENTRIES("Direct3D writes right before the acquire and reads right after the release", frames),
-    ENTRIES("Direct3D clears a render target right before the acquire", clears),
-    ENTRIES("Direct3D copies are queued before the acquire and after the release", queued_copies),
-    ENTRIES("acquired and released in turn with no wait at all", turns),
-    ENTRIES("acquired, used and released in three queues", queues),
-    ENTRIES("acquired, used and released in an out-of-order queue", out_of_order),
-    ENTRIES("all commands wait for a user event", user_event),
-    ENTRIES("a predicate that lets nothing be drawn is set", predicated),
-    ENTRIES("user sync: the application waits for Direct3D and for OpenCL", user_sync),
-    ENTRIES("user sync: both ways with a buffer, a 2D and a 3D image", user_sync_both_ways),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

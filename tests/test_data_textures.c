@@ -84,7 +84,7 @@ enum { SOME_FORMATS = sizeof(some_formats) / sizeof(some_formats[0]) };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static void levels_2d(const struct rig *rig)
+DATA_CASE("every level of 2D textures, the others stay as they are", levels_2d, 0)
 {
     for (unsigned i = 0; i < COUNT(shapes_2d); i++) {
         struct rig_desc desc = {.format = some_formats[i % SOME_FORMATS],
@@ -96,7 +96,7 @@ static void levels_2d(const struct rig *rig)
     }
 }
 
-static void levels_3d(const struct rig *rig)
+DATA_CASE("every level of 3D textures, the others stay as they are", levels_3d, 0)
 {
     for (unsigned i = 0; i < COUNT(shapes_3d); i++) {
         struct rig_desc desc = {.format = some_formats[i % SOME_FORMATS],
@@ -109,7 +109,7 @@ static void levels_3d(const struct rig *rig)
     }
 }
 
-static void arrays(const struct rig *rig)
+DATA_CASE("every level of every slice of arrays, the others stay as they are", arrays, 0)
 {
     static const UINT shapes[][4] = {{7, 5, 1, 4}, {16, 16, 3, 3}, {7, 5, 2, 5},
                                      {1, 9, 4, 2}, {1, 1, 1, 6},   {257, 3, 9, 2}};
@@ -125,7 +125,7 @@ static void arrays(const struct rig *rig)
 }
 
 /* A cube is an array of six. */
-static void cubes(const struct rig *rig)
+DATA_CASE("every level of every face of a cube", cubes, 0)
 {
     const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UNORM,
                                   .width = 8,
@@ -151,7 +151,7 @@ static void one_round_trip(const struct rig *rig, const struct rig_desc *desc)
 }
 
 /* Every width up to some, so that every alignment of a row comes up, in texels of one to sixteen bytes. */
-static void widths(const struct rig *rig)
+DATA_CASE("every width", widths, 0)
 {
     for (unsigned f = 0; f < SOME_FORMATS; f++) {
         for (UINT width = 1; width <= 36; width++) {
@@ -162,7 +162,7 @@ static void widths(const struct rig *rig)
     }
 }
 
-static void large(const struct rig *rig)
+DATA_CASE("large textures", large, 0)
 {
     static const struct rig_desc descs[] = {
         {.format = DXGI_FORMAT_B8G8R8A8_UNORM, .width = 1920, .height = 1080, .bind = D3D11_BIND_RENDER_TARGET},
@@ -180,7 +180,7 @@ static void large(const struct rig *rig)
 
 /* ---- usages and flags ---- */
 
-static void usages(const struct rig *rig)
+DATA_CASE("dynamic and staging textures", usages, 0)
 {
     const struct rig_desc descs[] = {
         {.usage = RIG_DYNAMIC, .bind = D3D11_BIND_SHADER_RESOURCE},
@@ -200,7 +200,7 @@ static void usages(const struct rig *rig)
 }
 
 /* A staging texture can have several subresources, each with memory of its own. */
-static void staging_subresources(const struct rig *rig)
+DATA_CASE("every subresource of staging textures", staging_subresources, 0)
 {
     const struct rig_desc flat = {
         .format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = 7, .height = 5, .levels = 3, .slices = 3, .usage = RIG_STAGING};
@@ -214,7 +214,7 @@ static void staging_subresources(const struct rig *rig)
     every_subresource(rig, &deep);
 }
 
-static void binds(const struct rig *rig)
+DATA_CASE("textures of all bind flags", binds, 0)
 {
     static const UINT flags[] = {
         0,
@@ -238,7 +238,7 @@ static void binds(const struct rig *rig)
     }
 }
 
-static void shared_flag(const struct rig *rig)
+DATA_CASE("textures with and without the flag for sharing among devices", shared_flag, 0)
 {
     static const DXGI_FORMAT common[] = {DXGI_FORMAT_R8G8B8A8_UNORM, DXGI_FORMAT_B8G8R8A8_UNORM,
                                          DXGI_FORMAT_R16G16B16A16_FLOAT};
@@ -256,7 +256,7 @@ static void shared_flag(const struct rig *rig)
 }
 
 /* The content that a texture is made with comes over, too. */
-static void initial_content(const struct rig *rig)
+DATA_CASE("the content a texture was made with", initial_content, 0)
 {
     struct rig_desc desc = {
         .format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = 13, .height = 7, .bind = D3D11_BIND_SHADER_RESOURCE};
@@ -276,30 +276,4 @@ static void initial_content(const struct rig *rig)
     shared_close(&s);
 }
 
-CASES(levels_2d, 0)
-CASES(levels_3d, 0)
-CASES(arrays, 0)
-CASES(cubes, 0)
-CASES(widths, 0)
-CASES(large, 0)
-CASES(usages, 0)
-CASES(staging_subresources, 0)
-CASES(binds, 0)
-CASES(shared_flag, 0)
-CASES(initial_content, 0)
-
-static const struct tap_test tests[] = {
-    ENTRIES("every level of 2D textures, the others stay as they are", levels_2d),
-    ENTRIES("every level of 3D textures, the others stay as they are", levels_3d),
-    ENTRIES("every level of every slice of arrays, the others stay as they are", arrays),
-    ENTRIES("every level of every face of a cube", cubes),
-    ENTRIES("every width", widths),
-    ENTRIES("large textures", large),
-    ENTRIES("dynamic and staging textures", usages),
-    ENTRIES("every subresource of staging textures", staging_subresources),
-    ENTRIES("textures of all bind flags", binds),
-    ENTRIES("textures with and without the flag for sharing among devices", shared_flag),
-    ENTRIES("the content a texture was made with", initial_content),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

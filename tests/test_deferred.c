@@ -97,14 +97,14 @@ static void user_event_fails(const struct rig *rig, enum kind kind, const char *
     shared_close(&shared);
 }
 
-SHARING_CASE(in_order, 0)
+SHARING_CASE("a user event fails", in_order, 0)
 {
     for (int i = 0; i < CHAINS; i++)
         for (int kind = 0; kind < KINDS; kind++)
             user_event_fails(rig, (enum kind)kind, chains[i], 0);
 }
 
-SHARING_CASE(out_of_order, RIG_OUT_OF_ORDER)
+SHARING_CASE("a user event fails, out of order", out_of_order, RIG_OUT_OF_ORDER)
 {
     for (int i = 0; i < CHAINS; i++)
         for (int kind = 0; kind < KINDS; kind++)
@@ -112,7 +112,7 @@ SHARING_CASE(out_of_order, RIG_OUT_OF_ORDER)
 }
 
 /* The end of a release leaves an object to the acquire behind it, which waits in another queue. */
-SHARING_CASE(in_two_queues, 0)
+SHARING_CASE("a release and an acquire in two queues", in_two_queues, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared shared;
@@ -135,7 +135,7 @@ SHARING_CASE(in_two_queues, 0)
 }
 
 /* An acquire whose own bytes wait for the user event that fails, with a chain behind it: Direct3D has the object again. */
-SHARING_CASE(acquire_and_chain, 0)
+SHARING_CASE("the user event of the acquire fails", acquire_and_chain, 0)
 {
     for (int i = 0; i < CHAINS; i++) {
         for (int kind = 0; kind < KINDS; kind++) {
@@ -189,7 +189,7 @@ static void make_again_behind(const struct rig *rig, enum kind kind, bool by_eve
     shared_close(&shared);
 }
 
-SHARING_CASE(made_again, 0)
+SHARING_CASE("an object made again behind the release", made_again, 0)
 {
     for (int kind = 0; kind < KINDS; kind++)
         for (int by_event = 0; by_event < 2; by_event++)
@@ -197,7 +197,7 @@ SHARING_CASE(made_again, 0)
 }
 
 /* A barrier of the program's behind a deferred acquire does not let go what the acquire holds back. */
-SHARING_CASE(before_a_barrier, RIG_OUT_OF_ORDER)
+SHARING_CASE("before a barrier", before_a_barrier, RIG_OUT_OF_ORDER)
 {
     unsigned char bytes[SHARED_BYTES] = {0}, expected[SHARED_BYTES];
     struct shared shared;
@@ -239,7 +239,7 @@ static void set_other(void *data)
 }
 
 /* A release that waits for two user events ends in the call that sets the later one, in whichever thread that is. */
-SHARING_CASE(two_setters, 0)
+SHARING_CASE("two threads set the two user events of a release", two_setters, 0)
 {
     for (int turn = 0; turn < 20; turn++) {
         struct shared shared;
@@ -272,7 +272,7 @@ static void set_begins(void *data)
 
 /* Once a deferred release has ended and its object is released, the surface is the program's alone, even if the thread that set the
  * user event is still in its call. */
-SHARING_CASE(surface_free, 0)
+SHARING_CASE("the surface is free after the release", surface_free, 0)
 {
     for (int turn = 0; turn < 50; turn++) {
         struct shared shared;
@@ -320,7 +320,7 @@ static void map_fails(const struct rig *rig, enum kind kind, const char *steps, 
     shared_close(&shared);
 }
 
-SHARING_CASE(map, 0)
+SHARING_CASE("a map fails", map, 0)
 {
     if (skip_without_staging())
         return;
@@ -332,18 +332,4 @@ SHARING_CASE(map, 0)
 
 #endif
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("a user event fails", in_order),
-    SHARING_TESTS("a user event fails, out of order", out_of_order),
-    SHARING_TESTS("a release and an acquire in two queues", in_two_queues),
-    SHARING_TESTS("the user event of the acquire fails", acquire_and_chain),
-    SHARING_TESTS("an object made again behind the release", made_again),
-    SHARING_TESTS("before a barrier", before_a_barrier),
-    SHARING_TESTS("two threads set the two user events of a release", two_setters),
-    SHARING_TESTS("the surface is free after the release", surface_free),
-#ifndef _WIN32
-    SHARING_TESTS("a map fails", map),
-#endif
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

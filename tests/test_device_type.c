@@ -27,7 +27,7 @@ static bool find_cpu(cl_platform_id *platform, cl_device_id *device)
     return (type & CL_DEVICE_TYPE_CPU) != 0;
 }
 
-static void run_with_it(void)
+CASE("a CPU with the setting", run_with_it)
 {
     cl_platform_id platform;
     cl_device_id device;
@@ -37,7 +37,7 @@ static void run_with_it(void)
 }
 
 /* Without the setting a CPU is a CPU. */
-static void as_it_is(void)
+CASE("a CPU without the setting", as_it_is)
 {
     cl_platform_id platform;
     cl_device_id device, by_type;
@@ -48,7 +48,7 @@ static void as_it_is(void)
     CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_GPU, 1, &device, NULL), CL_DEVICE_NOT_FOUND);
 }
 
-static void is_found(void)
+CASE("as a GPU: found by its type", is_found)
 {
     cl_platform_id platform;
     cl_device_id device, again;
@@ -72,7 +72,7 @@ static void is_found(void)
     CHECK(device == again);
 }
 
-static void context_of_type(void)
+CASE("as a GPU: a context of the type", context_of_type)
 {
     cl_platform_id platform;
     cl_int status = 1;
@@ -88,7 +88,7 @@ static void context_of_type(void)
 }
 
 /* As FFmpeg goes: the preferred device of a Direct3D device must be a GPU. */
-SHARING_CASE(preferred, 0)
+SHARING_CASE("as a GPU: preferred, and sharing", preferred, 0)
 {
     cl_device_id device = NULL;
     cl_device_type type = 0;
@@ -108,12 +108,4 @@ SHARING_CASE(preferred, 0)
     shared_close(&shared);
 }
 
-static const struct tap_test tests[] = {
-    {"a CPU without the setting", as_it_is},
-    {"a CPU with the setting", run_with_it},
-    {"as a GPU: found by its type", is_found},
-    {"as a GPU: a context of the type", context_of_type},
-    SHARING_TESTS("as a GPU: preferred, and sharing", preferred),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -47,12 +47,13 @@ static void check_preferred(const cl_device_id *by_device, cl_uint device_count,
         CHECK(listed(by_device, device_count, by_adapter[i]) || same_name(by_device[0], by_adapter[i]));
 }
 
-SHARING_CASE(device_sets, RIG_NO_CONTEXT)
+SHARING_CASE("devices: the sets, from device and adapter", device_sets, RIG_NO_CONTEXT)
 {
     cl_device_id all[MOST_DEVICES], preferred[MOST_DEVICES], by_adapter[MOST_DEVICES];
     IDXGIAdapter *adapter = adapter_of(rig);
     if (!adapter)
         return;
+    const ULONG device_refs = rig_refs(rig->device), adapter_refs = rig_refs(adapter);
     const cl_uint all_count = ask(rig, rig->api->device_source, rig->device, rig->api->all_set, all);
     /* The machine of the tests has no GPU: its CPU device is what lies nearest to Direct3D. */
     const cl_uint preferred_count = ask(rig, rig->api->device_source, rig->device, rig->api->preferred_set, preferred);
@@ -66,11 +67,13 @@ SHARING_CASE(device_sets, RIG_NO_CONTEXT)
     count = ask(rig, rig->api->adapter_source, adapter, rig->api->preferred_set, by_adapter);
     check_subset(by_adapter, count, all, all_count);
     check_preferred(preferred, preferred_count, by_adapter, count);
+    CHECK_INT(rig_refs(rig->device), device_refs);
+    CHECK_INT(rig_refs(adapter), adapter_refs);
     rig_release(adapter);
 }
 
 /* Every device with images may interoperate, through the host's memory at least; no other one has all of it. */
-SHARING_CASE(device_set_all, RIG_NO_CONTEXT)
+SHARING_CASE("devices: all that have images", device_set_all, RIG_NO_CONTEXT)
 {
     cl_device_id all[MOST_DEVICES], of_platform[MOST_DEVICES];
     cl_uint count = 0;
@@ -84,7 +87,7 @@ SHARING_CASE(device_set_all, RIG_NO_CONTEXT)
     check_subset(all, all_count, of_platform, count);
 }
 
-SHARING_CASE(device_room, RIG_NO_CONTEXT)
+SHARING_CASE("devices: room for fewer and for more", device_room, RIG_NO_CONTEXT)
 {
     const cl_uint sets[] = {rig->api->preferred_set, rig->api->all_set};
     cl_device_id guard = (cl_device_id)&guard;
@@ -119,7 +122,7 @@ SHARING_CASE(device_room, RIG_NO_CONTEXT)
     }
 }
 
-SHARING_CASE(device_arguments, RIG_NO_CONTEXT)
+SHARING_CASE("devices: wrong arguments", device_arguments, RIG_NO_CONTEXT)
 {
     const struct rig_api *api = rig->api, *other = other_api(rig);
     const cl_uint bad_sources[] = {0,
@@ -159,62 +162,9 @@ SHARING_CASE(device_arguments, RIG_NO_CONTEXT)
     CHECK(count >= 1 && count != 4711);
 }
 
-static cl_int ask_one(const struct rig *rig, cl_uint source, void *object)
-{
-    cl_device_id device;
-    return rig->get_device_ids(rig->platform, source, object, rig->api->all_set, 1, &device, NULL);
-}
-
-/* The object must be what the source says. */
-SHARING_CASE(device_objects, RIG_NO_CONTEXT)
-{
-    struct rig other;
-    struct shared shared;
-    IDXGIAdapter *adapter = adapter_of(rig);
-    IDXGIDevice *dxgi = dxgi_device_of(rig);
-    if (!adapter || !dxgi)
-        return;
-    CHECK_INT(ask_one(rig, rig->api->device_source, dxgi), CL_INVALID_VALUE);
-    rig_release(dxgi);
-    CHECK_INT(ask_one(rig, rig->api->device_source, NULL), CL_INVALID_VALUE);
-    CHECK_INT(ask_one(rig, rig->api->adapter_source, NULL), CL_INVALID_VALUE);
-    CHECK_INT(ask_one(rig, rig->api->device_source, adapter), CL_INVALID_VALUE);
-    CHECK_INT(ask_one(rig, rig->api->adapter_source, rig->device), CL_INVALID_VALUE);
-    if (shared_resource(rig, KIND_2D, 1, &shared)) {
-        CHECK_INT(ask_one(rig, rig->api->device_source, shared.resource), CL_INVALID_VALUE);
-        CHECK_INT(ask_one(rig, rig->api->adapter_source, shared.resource), CL_INVALID_VALUE);
-        shared_close(&shared);
-    }
-    if (rig_open(&other, other_api(rig), RIG_NO_CONTEXT)) {
-        CHECK_INT(ask_one(rig, rig->api->device_source, other.device), CL_INVALID_VALUE);
-        rig_close(&other);
-    }
-    rig_release(adapter);
-}
-
-/* Queries leave the counts of references alone, those that fail as well. */
-SHARING_CASE(device_references, RIG_NO_CONTEXT)
-{
-    IDXGIAdapter *adapter = adapter_of(rig);
-    if (!adapter)
-        return;
-    const ULONG device_refs = rig_refs(rig->device), adapter_refs = rig_refs(adapter);
-    for (int i = 0; i < 10; i++) {
-        cl_device_id devices[MOST_DEVICES];
-        ask(rig, rig->api->device_source, rig->device, rig->api->all_set, devices);
-        ask(rig, rig->api->device_source, rig->device, rig->api->preferred_set, devices);
-        ask(rig, rig->api->adapter_source, adapter, rig->api->all_set, devices);
-        CHECK_INT(ask_one(rig, rig->api->adapter_source, rig->device), CL_INVALID_VALUE);
-        CHECK_INT(ask_one(rig, rig->api->device_source, adapter), CL_INVALID_VALUE);
-    }
-    CHECK_INT(rig_refs(rig->device), device_refs);
-    CHECK_INT(rig_refs(adapter), adapter_refs);
-    rig_release(adapter);
-}
-
 /* A platform without devices is there to be asked too. Of those that are installed with the tests' OpenCL some have
  * none, but the other cases are run with one platform. */
-SHARING_CASE(device_not_found, RIG_NO_CONTEXT)
+SHARING_CASE("devices: none is found", device_not_found, RIG_NO_CONTEXT)
 {
     cl_platform_id platforms[16];
     cl_uint count = 0, empty = 0;
@@ -236,24 +186,11 @@ SHARING_CASE(device_not_found, RIG_NO_CONTEXT)
 }
 
 #ifndef _WIN32
-static void device_not_found_again(void)
+CASE("devices: a platform without any", device_not_found_again)
 {
     if (!run_again("devices: none is found", "OCL_ICD_VENDORS", "/etc/OpenCL/vendors"))
         SKIP("every platform installed has a device");
 }
 #endif
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("devices: the sets, from device and adapter", device_sets),
-    SHARING_TESTS("devices: all that have images", device_set_all),
-    SHARING_TESTS("devices: room for fewer and for more", device_room),
-    SHARING_TESTS("devices: wrong arguments", device_arguments),
-    SHARING_TESTS("devices: the object must be what the source says", device_objects),
-    SHARING_TESTS("devices: no references are taken", device_references),
-    SHARING_TESTS("devices: none is found", device_not_found),
-#ifndef _WIN32
-    {"devices: a platform without any", device_not_found_again},
-#endif
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -5,7 +5,7 @@
 /* ---- direct ---- */
 
 /* What Direct3D has queued is done before OpenCL looks, though it takes its time. */
-SHARING_CASE(direct, 0)
+SHARING_CASE("direct: objects are the resources' own memory", direct, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 11, all))
@@ -38,7 +38,7 @@ SHARING_CASE(direct, 0)
 /* ---- images change hands ---- */
 
 /* What a GPU keeps beside an image's bytes is written out when the image changes hands. What was not passed is not passed back, and what could not be passed back is so before the next acquire. */
-SHARING_CASE(pass_fails, 0)
+SHARING_CASE("direct: images that Vulkan does not pass", pass_fails, 0)
 {
     enum { COUNT = 70 }; /* more than are passed at once */
     struct shared all[COUNT];
@@ -73,7 +73,7 @@ SHARING_CASE(pass_fails, 0)
 
 /* An object that goes passes its image back if that is where it was, whatever was found before, and else no image: its handle may be
  * another's by then. */
-SHARING_CASE(dropped_when_moved, 0)
+SHARING_CASE("direct: a resource that has moved when its object goes", dropped_when_moved, 0)
 {
     for (int moves = 0; moves < 2; moves++) {
         struct shared shared;
@@ -125,7 +125,7 @@ static void falls_back(const struct rig *rig, const struct refusal *refusal)
     nothing_left(rig);
 }
 
-SHARING_CASE(refusals_fall_back, 0)
+SHARING_CASE("direct: what is refused goes through the host", refusals_fall_back, 0)
 {
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
         falls_back(rig, &refusals[i]);
@@ -149,7 +149,7 @@ static void devices_that_cannot(const struct rig *rig, enum fake_d3d_vulkan_faul
     nothing_left(rig);
 }
 
-SHARING_CASE(other_devices, 0)
+SHARING_CASE("direct: devices that can't import", other_devices, 0)
 {
     devices_that_cannot(rig, FAKE_VULKAN_NO_UUID);
     devices_that_cannot(rig, FAKE_VULKAN_OTHER_HANDLES);
@@ -158,7 +158,7 @@ SHARING_CASE(other_devices, 0)
 }
 
 /* The buffers of a swap chain change places when it presents. */
-SHARING_CASE(back_buffer, 0)
+SHARING_CASE("direct: the buffer of a swap chain goes through the host", back_buffer, 0)
 {
     struct shared shared;
     fake_d3d_back_buffers(true);
@@ -200,19 +200,19 @@ static void with_two(const char *cases, const char *driver)
     test_setenv("POCL_DEVICES", NULL);
 }
 
-static void preferred(void)
+CASE("direct: the preferred device by its UUID", preferred)
 {
     with_two("two devices: preferred", NULL);
 }
 
 /* By CL_DEVICE_PCI_BUS_INFO_KHR, and by CL_DEVICE_TOPOLOGY_AMD. */
-static void preferred_by_address(void)
+CASE("direct: the preferred device by its PCI address", preferred_by_address)
 {
     with_two("two devices: preferred", "neo");
     with_two("two devices: preferred", "rocm");
 }
 
-static void mixed_contexts(void)
+CASE("direct: a context of two devices", mixed_contexts)
 {
     with_two("two devices: contexts", NULL);
     const char *way = exports() ? "export" : "mapped";
@@ -221,7 +221,7 @@ static void mixed_contexts(void)
     test_setenv("FAKE_D3D_VULKAN", way);
 }
 
-SHARING_CASE(preferred_device, RIG_NO_CONTEXT)
+SHARING_CASE("two devices: preferred", preferred_device, RIG_NO_CONTEXT)
 {
     cl_device_id all[2] = {NULL, NULL}, found[2] = {NULL, NULL};
     cl_uint count = 0;
@@ -246,7 +246,7 @@ SHARING_CASE(preferred_device, RIG_NO_CONTEXT)
 
 /* Where one of a context's devices can't import, all objects go through the host. Whether both work in the host's memory the
  * drivers say. */
-SHARING_CASE(context_of_two, RIG_NO_CONTEXT)
+SHARING_CASE("two devices: contexts", context_of_two, RIG_NO_CONTEXT)
 {
     cl_device_id all[2] = {NULL, NULL};
     cl_int status = 1;
@@ -286,7 +286,7 @@ static cl_int make_part(cl_mem buffer, cl_mem_flags flags, size_t origin, size_t
     return status;
 }
 
-SHARING_CASE(parts, 0)
+SHARING_CASE("direct: parts of a buffer", parts, 0)
 {
     struct shared shared = {.kind = KIND_BUFFER, .desc = {.width = 1024}};
     unsigned char bytes[1024], there[256];
@@ -317,24 +317,9 @@ SHARING_CASE(parts, 0)
     nothing_left(rig);
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("direct: objects are the resources' own memory", direct),
-    SHARING_TESTS("direct: images that Vulkan does not pass", pass_fails),
-    SHARING_TESTS("direct: a resource that has moved when its object goes", dropped_when_moved),
-    SHARING_TESTS("direct: what is refused goes through the host", refusals_fall_back),
-    SHARING_TESTS("direct: devices that can't import", other_devices),
-    SHARING_TESTS("direct: the buffer of a swap chain goes through the host", back_buffer),
-    SHARING_TESTS("direct: parts of a buffer", parts),
-    {"direct: the preferred device by its UUID", preferred},
-    {"direct: the preferred device by its PCI address", preferred_by_address},
-    {"direct: a context of two devices", mixed_contexts},
-    SHARING_TESTS("two devices: preferred", preferred_device),
-    SHARING_TESTS("two devices: contexts", context_of_two),
-};
-
 struct tap_case tap_case;
 
 int main(int argc, char **argv)
 {
-    return direct_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+    return direct_main(argc, argv);
 }

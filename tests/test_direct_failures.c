@@ -5,7 +5,7 @@
 /* ---- failures on the way ---- */
 
 /* The resource lies elsewhere: OpenCL would see nothing of it. */
-SHARING_CASE(moved, 0)
+SHARING_CASE("direct: a resource that has moved", moved, 0)
 {
     struct shared shared, again;
     cl_event event = NULL;
@@ -48,7 +48,7 @@ static void moves_meanwhile(const struct rig *rig, void *texture, const struct r
     }
 }
 
-SHARING_CASE(moved_meanwhile, 0)
+SHARING_CASE("direct: a resource that moves while OpenCL has it", moved_meanwhile, 0)
 {
     const struct rig_desc whole = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 16, .height = 8};
     const struct rig_desc levels = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = 16, .height = 8, .levels = 2};
@@ -63,7 +63,7 @@ SHARING_CASE(moved_meanwhile, 0)
     nothing_left(rig);
 }
 
-DX9_CASE(surface_lost, 0)
+DX9_CASE("direct: a surface of a lost device", surface_lost, 0)
 {
     struct dx9_surface s;
     if (!dx9_open_surface(&s, dx9, dx9_format_of(D3DFMT_A8R8G8B8), DX9_TARGET, 64, 64))
@@ -77,13 +77,13 @@ DX9_CASE(surface_lost, 0)
     nothing_left(&dx9->rig);
 }
 
-static void surface_lost_told(void)
+CASE("direct: the log does not say that it has moved", surface_lost_told)
 {
     PART("direct: a surface of a lost device", FAKE_VULKAN_NO_FAULT, 0, NULL, {"has moved a resource", 0});
 }
 
 /* The driver's own numbers are none of OpenCL's. */
-SHARING_CASE(commands_fail, 0)
+SHARING_CASE("direct: the driver's commands fail", commands_fail, 0)
 {
     struct shared shared;
     if (!exports()) {
@@ -112,7 +112,7 @@ SHARING_CASE(commands_fail, 0)
 
 /* One of the commands for a list fails: what the driver has acquired by the others it is told to release. What a release leaves with
  * the driver the application has still, and releases again. */
-SHARING_CASE(lists_in_part, 0)
+SHARING_CASE("direct: a list of which the driver takes or gives a part", lists_in_part, 0)
 {
     enum { COUNT = 70 };
     struct shared all[COUNT];
@@ -194,7 +194,7 @@ static void set_event(struct task *task)
     CHECK_INT(clSetUserEventStatus(task->event, CL_COMPLETE), CL_SUCCESS);
 }
 
-SHARING_CASE(dropped_in_a_callback, 0)
+SHARING_CASE("direct: an object dropped in a callback", dropped_in_a_callback, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct task task = {.rig = rig, .act = drop_object};
@@ -207,8 +207,16 @@ SHARING_CASE(dropped_in_a_callback, 0)
     nothing_left(rig);
 }
 
+CASE("direct: a buffer made in a callback", first_in_a_callback)
+{
+    if (getenv("CLD3D_TEST_UNTRIED"))
+        return;
+    test_setenv("OPENCL_LAYERS", direct_layers);
+    CHECK_INT(run_again("untried: ", "CLD3D_TEST_UNTRIED", "1"), 2);
+}
+
 /* Of a driver that was not tried before. */
-SHARING_CASE(made_in_a_callback, 0)
+SHARING_CASE("untried: a buffer made in a callback", made_in_a_callback, 0)
 {
     struct task task = {.rig = rig, .act = make_object, .shared = {.kind = KIND_BUFFER}};
     if (!getenv("CLD3D_TEST_UNTRIED")) {
@@ -223,14 +231,6 @@ SHARING_CASE(made_in_a_callback, 0)
     nothing_left(rig);
 }
 
-static void first_in_a_callback(void)
-{
-    if (getenv("CLD3D_TEST_UNTRIED"))
-        return;
-    test_setenv("OPENCL_LAYERS", direct_layers);
-    CHECK_INT(run_again("untried: ", "CLD3D_TEST_UNTRIED", "1"), 2);
-}
-
 /* The task acquires its object, and gives an event behind that. */
 static void acquire_in_callback(struct task *task)
 {
@@ -242,7 +242,7 @@ static void acquire_in_callback(struct task *task)
     CHECK_INT(clReleaseEvent(task->event), CL_SUCCESS);
 }
 
-SHARING_CASE(acquired_in_a_callback, 0)
+SHARING_CASE("direct: an acquire in a callback", acquired_in_a_callback, 0)
 {
     for (int pending = 0; pending < 2; pending++) {
         struct task task = {.rig = rig, .act = acquire_object};
@@ -259,7 +259,7 @@ SHARING_CASE(acquired_in_a_callback, 0)
 }
 
 /* A release runs in callbacks of the driver, and maybe an acquire behind it. */
-SHARING_CASE(deferred_in_a_callback, 0)
+SHARING_CASE("direct: deferred commands in a callback", deferred_in_a_callback, 0)
 {
     for (cl_uint again = 0; again < 2; again++) {
         struct task task = {.rig = rig, .act = set_event, .event = user_event(rig->context)};
@@ -288,7 +288,7 @@ SHARING_CASE(deferred_in_a_callback, 0)
 }
 
 /* The driver has some of the objects of an acquire that fails there. They are released before the next one. */
-SHARING_CASE(undone_in_a_callback, 0)
+SHARING_CASE("direct: an acquire that fails in a callback", undone_in_a_callback, 0)
 {
     enum { COUNT = 70 };
     struct shared all[COUNT];
@@ -318,24 +318,9 @@ SHARING_CASE(undone_in_a_callback, 0)
     CHECK_INT(clReleaseCommandQueue(other.queue), CL_SUCCESS);
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("direct: a resource that has moved", moved),
-    SHARING_TESTS("direct: a resource that moves while OpenCL has it", moved_meanwhile),
-    DX9_TESTS("direct: a surface of a lost device", surface_lost),
-    {"direct: the log does not say that it has moved", surface_lost_told},
-    SHARING_TESTS("direct: the driver's commands fail", commands_fail),
-    SHARING_TESTS("direct: a list of which the driver takes or gives a part", lists_in_part),
-    SHARING_TESTS("direct: an object dropped in a callback", dropped_in_a_callback),
-    {"direct: a buffer made in a callback", first_in_a_callback},
-    SHARING_TESTS("untried: a buffer made in a callback", made_in_a_callback),
-    SHARING_TESTS("direct: an acquire in a callback", acquired_in_a_callback),
-    SHARING_TESTS("direct: deferred commands in a callback", deferred_in_a_callback),
-    SHARING_TESTS("direct: an acquire that fails in a callback", undone_in_a_callback),
-};
-
 struct tap_case tap_case;
 
 int main(int argc, char **argv)
 {
-    return direct_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+    return direct_main(argc, argv);
 }

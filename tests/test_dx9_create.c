@@ -54,7 +54,7 @@ static struct attempt attempt_of(const struct dx9 *dx9, cl_dx9_surface_info_khr 
     return (struct attempt){dx9->rig.context, CL_MEM_READ_WRITE, dx9->adapter_type, info, 0};
 }
 
-DX9_CASE(creation_contexts, 0)
+DX9_CASE("creation: contexts", creation_contexts, 0)
 {
     static size_t garbage[16];
     struct dx9_surface s;
@@ -80,7 +80,7 @@ DX9_CASE(creation_contexts, 0)
     CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
 }
 
-DX9_CASE(creation_types, 0)
+DX9_CASE("creation: adapter types", creation_types, 0)
 {
     const cl_uint bad[] = {0, 1, CL_ADAPTER_D3D9_KHR - 1, CL_ADAPTER_DXVA_KHR + 1, 0xFFFFFFFFu};
     struct dx9_surface s;
@@ -105,7 +105,7 @@ DX9_CASE(creation_types, 0)
     dx9_close_surface(&s);
 }
 
-DX9_CASE(creation_flags, 0)
+DX9_CASE("creation: flags", creation_flags, 0)
 {
     static const cl_mem_flags good[] = {0, CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
     static const cl_mem_flags bad[] = {CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY,
@@ -136,7 +136,7 @@ DX9_CASE(creation_flags, 0)
     dx9_close_surface(&s);
 }
 
-DX9_CASE(creation_planes, 0)
+DX9_CASE("creation: planes", creation_planes, 0)
 {
     for (unsigned i = 0; i < DX9_FORMAT_COUNT; i++) {
         struct dx9_surface s;
@@ -155,7 +155,7 @@ DX9_CASE(creation_planes, 0)
     }
 }
 
-DX9_CASE(creation_structures, 0)
+DX9_CASE("creation: what is no surface", creation_structures, 0)
 {
     static size_t number = 4711;
     cl_dx9_surface_info_khr info = {NULL, NULL};
@@ -198,7 +198,7 @@ static IDirect3DSurface9 *level_in_pool(const struct dx9 *dx9, D3DPOOL pool)
 }
 
 /* Only D3DPOOL_DEFAULT is the adapter's; extended devices have no managed pool. */
-DX9_CASE(creation_pools, 0)
+DX9_CASE("creation: pools", creation_pools, 0)
 {
     const D3DPOOL pools[] = {D3DPOOL_SYSTEMMEM, D3DPOOL_SCRATCH};
     for (size_t i = 0; i < 2; i++) {
@@ -213,7 +213,7 @@ DX9_CASE(creation_pools, 0)
         refused_surface(dx9, level_in_pool(dx9, D3DPOOL_MANAGED), BAD_SURFACE);
 }
 
-DX9_CASE(creation_multisampled, 0)
+DX9_CASE("creation: multisampled surfaces", creation_multisampled, 0)
 {
     IDirect3DSurface9 *surface = NULL;
     if (FAILED(IDirect3DDevice9_CreateRenderTarget(dx9->device, WIDTH, HEIGHT, D3DFMT_A8R8G8B8,
@@ -224,7 +224,7 @@ DX9_CASE(creation_multisampled, 0)
     refused_surface(dx9, surface, BAD_SURFACE);
 }
 
-DX9_CASE(creation_other_device, 0)
+DX9_CASE("creation: surfaces of another device", creation_other_device, 0)
 {
     struct dx9 other;
     struct dx9_surface s;
@@ -235,7 +235,7 @@ DX9_CASE(creation_other_device, 0)
     dx9_close(&other);
 }
 
-DX9_CASE(creation_formats, 0)
+DX9_CASE("creation: formats that are not in the tables", creation_formats, 0)
 {
     static const D3DFORMAT bad[] = {D3DFMT_R5G6B5, D3DFMT_A2R10G10B10, D3DFMT_A2B10G10R10, D3DFMT_DXT1, D3DFMT_DXT5};
     unsigned tried = 0;
@@ -251,7 +251,7 @@ DX9_CASE(creation_formats, 0)
 }
 
 /* Wine makes planar surfaces of odd sizes, with too little memory for the chroma. */
-DX9_CASE(creation_odd_sizes, 0)
+DX9_CASE("creation: planar surfaces of odd sizes", creation_odd_sizes, 0)
 {
     static const UINT odd[][2] = {{65, 48}, {64, 49}, {65, 49}};
     unsigned tried = 0;
@@ -335,7 +335,7 @@ static void try_handles(struct dx9 *dx9, enum dx9_kind kind)
     rig_release(surface);
 }
 
-DX9_CASE(creation_handles, 0)
+DX9_CASE("creation: shared handles", creation_handles, 0)
 {
     static const enum dx9_kind kinds[] = {DX9_PLAIN, DX9_TARGET, DX9_LOCKABLE_TARGET, DX9_LEVEL, DX9_TARGET_LEVEL};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -346,7 +346,7 @@ DX9_CASE(creation_handles, 0)
 }
 
 /* There is no rule against several objects of one surface, in one context or in two. */
-DX9_CASE(creation_twice, 0)
+DX9_CASE("creation: several objects of one surface", creation_twice, 0)
 {
     cl_int status = 1;
     struct dx9_surface s;
@@ -365,7 +365,7 @@ DX9_CASE(creation_twice, 0)
 }
 
 /* Surfaces that a video processor makes, in a context for its device and in one for the Direct3D device. */
-static void dxva_surfaces(struct dx9 *dx9)
+DX9EX_CASE("DXVA-HD: surfaces", dxva_surfaces, 0)
 {
     cl_int status = 1;
     struct dx9 dxva_side = *dx9;
@@ -393,27 +393,4 @@ static void dxva_surfaces(struct dx9 *dx9)
     rig_release(dxva);
 }
 
-#define DXVA_CASE(body, flags)        \
-    static void body##_case(void)     \
-    {                                 \
-        dx9_run(true, (flags), body); \
-    }
-DXVA_CASE(dxva_surfaces, 0)
-
-static const struct tap_test tests[] = {
-    DX9_TESTS("creation: contexts", creation_contexts),
-    DX9_TESTS("creation: adapter types", creation_types),
-    DX9_TESTS("creation: flags", creation_flags),
-    DX9_TESTS("creation: planes", creation_planes),
-    DX9_TESTS("creation: what is no surface", creation_structures),
-    DX9_TESTS("creation: pools", creation_pools),
-    DX9_TESTS("creation: multisampled surfaces", creation_multisampled),
-    DX9_TESTS("creation: surfaces of another device", creation_other_device),
-    DX9_TESTS("creation: formats that are not in the tables", creation_formats),
-    DX9_TESTS("creation: planar surfaces of odd sizes", creation_odd_sizes),
-    DX9_TESTS("creation: shared handles", creation_handles),
-    DX9_TESTS("creation: several objects of one surface", creation_twice),
-    {"DXVA-HD: surfaces", dxva_surfaces_case},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -47,7 +47,7 @@ static bool has(const cl_device_id *devices, cl_uint count, cl_device_id device)
 static const cl_uint all_set = CL_ALL_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR,
                      preferred_set = CL_PREFERRED_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR;
 
-DX9_CASE(device_sets, RIG_NO_CONTEXT)
+DX9_CASE("devices: both sets", device_sets, RIG_NO_CONTEXT)
 {
     cl_device_id all[MOST_DEVICES], preferred[MOST_DEVICES];
     void *adapter = dx9->device;
@@ -68,7 +68,7 @@ DX9_CASE(device_sets, RIG_NO_CONTEXT)
 }
 
 /* FFmpeg names every device as an extended one. */
-DX9_CASE(device_types, RIG_NO_CONTEXT)
+DX9_CASE("devices: a device by either type", device_types, RIG_NO_CONTEXT)
 {
     const cl_uint types[] = {CL_ADAPTER_D3D9_KHR, CL_ADAPTER_D3D9EX_KHR};
     cl_device_id devices[MOST_DEVICES];
@@ -80,7 +80,7 @@ DX9_CASE(device_types, RIG_NO_CONTEXT)
 }
 
 /* AMD's RapidFire passes the device where an array is specified, and one type with a count of three. */
-DX9_CASE(device_itself, RIG_NO_CONTEXT)
+DX9_CASE("devices: a device instead of an array", device_itself, RIG_NO_CONTEXT)
 {
     cl_device_id devices[MOST_DEVICES], same[MOST_DEVICES];
     void *adapter = dx9->device;
@@ -93,7 +93,7 @@ DX9_CASE(device_itself, RIG_NO_CONTEXT)
 
 #ifndef _WIN32
 /* An overlay may have changed the table of a device's functions, and left its memory such that it can be executed. */
-DX9_CASE(table_in_code, RIG_NO_CONTEXT)
+DX9_CASE("devices: a table of functions that can be executed", table_in_code, RIG_NO_CONTEXT)
 {
     enum { PAGE = 1 << 16 }; /* at least */
     static _Alignas(PAGE) unsigned char page[PAGE];
@@ -113,7 +113,7 @@ DX9_CASE(table_in_code, RIG_NO_CONTEXT)
 #endif
 
 /* What is given are arrays: of types, and of adapters. */
-DX9_CASE(device_arrays, RIG_NO_CONTEXT)
+DX9_CASE("devices: arrays of types and adapters", device_arrays, RIG_NO_CONTEXT)
 {
     const cl_uint types[] = {CL_ADAPTER_D3D9_KHR, CL_ADAPTER_D3D9EX_KHR};
     cl_device_id one[MOST_DEVICES], both[MOST_DEVICES];
@@ -133,7 +133,7 @@ DX9_CASE(device_arrays, RIG_NO_CONTEXT)
     rig_release(second);
 }
 
-DX9_CASE(device_arguments, RIG_NO_CONTEXT)
+DX9_CASE("devices: bad arguments", device_arguments, RIG_NO_CONTEXT)
 {
     const cl_uint bad_sets[] = {0, 1, CL_ADAPTER_D3D9_KHR, preferred_set - 1, all_set + 1, 0x4024, 0xFFFFFFFFu};
     const cl_uint type = dx9->adapter_type,
@@ -164,7 +164,7 @@ DX9_CASE(device_arguments, RIG_NO_CONTEXT)
 }
 
 /* Things that are no adapters, each with a type that it does not have. */
-DX9_CASE(device_adapters, RIG_NO_CONTEXT)
+DX9_CASE("devices: what is no adapter", device_adapters, RIG_NO_CONTEXT)
 {
     static size_t number = 4711;
     struct dx9_surface s;
@@ -185,7 +185,7 @@ DX9_CASE(device_adapters, RIG_NO_CONTEXT)
 }
 
 /* A platform without devices: there is one where all that are installed can be asked. */
-DX9_CASE(device_not_found, RIG_NO_CONTEXT)
+DX9_CASE("devices: none is found", device_not_found, RIG_NO_CONTEXT)
 {
     cl_platform_id platforms[16];
     cl_uint count = 0, empty = 0;
@@ -206,14 +206,14 @@ DX9_CASE(device_not_found, RIG_NO_CONTEXT)
 }
 
 #ifndef _WIN32
-static void device_not_found_again(void)
+CASE("all platforms: none is found", device_not_found_again)
 {
     if (!run_again("devices: none is found", "OCL_ICD_VENDORS", "/etc/OpenCL/vendors"))
         SKIP("every platform installed has a device");
 }
 #endif
 
-static void dxva_devices(struct dx9 *dx9)
+DX9EX_CASE("DXVA-HD: devices", dxva_devices, RIG_NO_CONTEXT)
 {
     const cl_uint type = CL_ADAPTER_DXVA_KHR;
     cl_device_id by_device[MOST_DEVICES], by_dxva[MOST_DEVICES];
@@ -271,7 +271,7 @@ static void try_context(const struct dx9 *dx9, void *counted, const cl_context_p
         try_context(dx9, (counted), given_, sizeof(given_) / sizeof(given_[0]), (expected)); \
     } while (0)
 
-DX9_CASE(contexts, RIG_NO_CONTEXT)
+DX9_CASE("contexts: properties", contexts, RIG_NO_CONTEXT)
 {
     const cl_context_properties device = (cl_context_properties)dx9->device, plain = CL_CONTEXT_ADAPTER_D3D9_KHR,
                                 extended = CL_CONTEXT_ADAPTER_D3D9EX_KHR, sync = CL_CONTEXT_INTEROP_USER_SYNC;
@@ -299,7 +299,7 @@ static void check_adapter(cl_context context, cl_context_info name, const void *
 }
 
 /* Two adapters side by side: the context holds both and takes the surfaces of both. */
-DX9_CASE(contexts_of_two, RIG_NO_CONTEXT)
+DX9_CASE("contexts: two adapters", contexts_of_two, RIG_NO_CONTEXT)
 {
     cl_int status = 1;
     struct dx9_surface of_first, of_second;
@@ -329,7 +329,7 @@ DX9_CASE(contexts_of_two, RIG_NO_CONTEXT)
     dx9_close(&second);
 }
 
-DX9_CASE(contexts_with_bad_adapters, RIG_NO_CONTEXT)
+DX9_CASE("contexts: what is no adapter", contexts_with_bad_adapters, RIG_NO_CONTEXT)
 {
     static size_t number = 4711;
     struct dx9_surface s;
@@ -365,7 +365,7 @@ static cl_int context_status(const struct dx9 *dx9, const cl_context_properties 
 }
 
 /* Unlike Direct3D 10 and 11 the extension forbids no other graphics API beside it: what the driver says counts. */
-DX9_CASE(contexts_beside_opengl, RIG_NO_CONTEXT)
+DX9_CASE("contexts: OpenGL beside it", contexts_beside_opengl, RIG_NO_CONTEXT)
 {
     const cl_context_properties graphics[] = {CL_GL_CONTEXT_KHR, CL_EGL_DISPLAY_KHR, CL_GLX_DISPLAY_KHR, CL_WGL_HDC_KHR,
                                               CL_CGL_SHAREGROUP_KHR};
@@ -381,7 +381,7 @@ DX9_CASE(contexts_beside_opengl, RIG_NO_CONTEXT)
     CHECK_INT(rig_refs(dx9->device), refs);
 }
 
-static void dxva_contexts(struct dx9 *dx9)
+DX9EX_CASE("DXVA-HD: contexts", dxva_contexts, RIG_NO_CONTEXT)
 {
     IDXVAHD_Device *dxva = dx9_make_dxva(dx9);
     if (!dxva)
@@ -407,41 +407,10 @@ static void names_of(cl_platform_id platform, cl_device_id device)
     CHECK(strstr(text, "cl_khr_dx9_media_sharing") != NULL);
 }
 
-DX9_CASE(names, RIG_NO_CONTEXT)
+DX9_CASE("the extension is listed", names, RIG_NO_CONTEXT)
 {
     names_of(dx9->rig.platform, NULL);
     names_of(dx9->rig.platform, dx9->rig.cl_device);
 }
 
-#define DXVA_CASE(body, flags)        \
-    static void body##_case(void)     \
-    {                                 \
-        dx9_run(true, (flags), body); \
-    }
-DXVA_CASE(dxva_devices, RIG_NO_CONTEXT)
-DXVA_CASE(dxva_contexts, RIG_NO_CONTEXT)
-
-static const struct tap_test tests[] = {
-    DX9_TESTS("devices: both sets", device_sets),
-    DX9_TESTS("devices: a device by either type", device_types),
-    DX9_TESTS("devices: a device instead of an array", device_itself),
-#ifndef _WIN32
-    DX9_TESTS("devices: a table of functions that can be executed", table_in_code),
-#endif
-    DX9_TESTS("devices: arrays of types and adapters", device_arrays),
-    DX9_TESTS("devices: bad arguments", device_arguments),
-    DX9_TESTS("devices: what is no adapter", device_adapters),
-    DX9_TESTS("devices: none is found", device_not_found),
-#ifndef _WIN32
-    {"all platforms: none is found", device_not_found_again},
-#endif
-    {"DXVA-HD: devices", dxva_devices_case},
-    DX9_TESTS("contexts: properties", contexts),
-    DX9_TESTS("contexts: two adapters", contexts_of_two),
-    DX9_TESTS("contexts: what is no adapter", contexts_with_bad_adapters),
-    DX9_TESTS("contexts: OpenGL beside it", contexts_beside_opengl),
-    {"DXVA-HD: contexts", dxva_contexts_case},
-    DX9_TESTS("the extension is listed", names),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -138,13 +138,9 @@ static void film(struct dx9 *dx9)
     CHECK_INT(clReleaseKernel(film.kernel), CL_SUCCESS);
 }
 
-static void extended(void)
+CASE("Direct3D 9Ex: many frames of NV12, " SIZE, extended)
 {
     dx9_run(true, 0, film);
 }
 
-static const struct tap_test tests[] = {
-    {"Direct3D 9Ex: many frames of NV12, " SIZE, extended},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -10,7 +10,7 @@ enum { WIDTH = 64, HEIGHT = 48 };
 
 /* ---- references ---- */
 
-DX9_CASE(context_counts, RIG_NO_CONTEXT)
+DX9_CASE("a context holds its device", context_counts, RIG_NO_CONTEXT)
 {
     cl_int status = 1;
     const ULONG refs = rig_refs(dx9->device);
@@ -26,7 +26,7 @@ DX9_CASE(context_counts, RIG_NO_CONTEXT)
     CHECK_INT(rig_refs(dx9->device), refs);
 }
 
-DX9_CASE(object_counts, 0)
+DX9_CASE("an object holds its surface", object_counts, 0)
 {
     struct dx9_surface s;
     if (!CHECK(dx9_make(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT)))
@@ -116,7 +116,7 @@ static void use_set(struct set *set, enum use use)
 }
 
 /* Copies on the way, which surfaces that can't be locked need, go with the object. */
-DX9_CASE(copies_on_the_way, RIG_NO_CONTEXT)
+DX9_CASE("copies on the way go with the object", copies_on_the_way, RIG_NO_CONTEXT)
 {
     for (int kind = 0; kind < DX9_KINDS; kind++) {
         const ULONG device_refs = rig_refs(dx9->device);
@@ -148,7 +148,7 @@ static void frame_of_new_objects(struct dx9_surface *s, unsigned seed)
 }
 
 /* Surfaces of one size and of all kinds take turns: what a context keeps of one never serves another. */
-DX9_CASE(made_again, 0)
+DX9_CASE("objects made again for each frame", made_again, 0)
 {
     struct dx9_surface surfaces[2 * DX9_KINDS + 2];
     unsigned count = 0;
@@ -224,7 +224,7 @@ static void lose(struct dx9_surface *s, bool with_event, HRESULT reason)
     dx9_release(s);
 }
 
-DX9_CASE(lost, 0)
+DX9_CASE("a lost device fails the command", lost, 0)
 {
     const HRESULT reasons[] = {D3DERR_DEVICELOST, D3DERR_DEVICENOTRESET};
     for (unsigned i = 0; i < 2 * 2 * LOST_KINDS; i++) {
@@ -239,7 +239,7 @@ DX9_CASE(lost, 0)
 }
 
 /* Of this one the device does not come back: the program must make another. */
-DX9_CASE(driver_error, 0)
+DX9_CASE("an internal error of the driver", driver_error, 0)
 {
     struct dx9_surface s;
     if (!open_kind(dx9, 0, &s))
@@ -254,7 +254,7 @@ static void lose_here(void *surface)
 }
 
 /* Direct3D tells only the thread that made the device whether it is lost. */
-DX9_CASE(lost_elsewhere, 0)
+DX9_CASE("the loss on another thread than the device's", lost_elsewhere, 0)
 {
     struct dx9_surface s;
     struct test_job job = {lose_here, &s};
@@ -269,33 +269,8 @@ DX9_CASE(lost_elsewhere, 0)
     dx9_close_surface(&s);
 }
 
-/* Whichever call finds the device lost: what an acquire gives is right, or the acquire fails. */
-DX9_CASE(lost_in_any_call, 0)
-{
-    enum { CALLS = 16 };
-    for (unsigned i = 0; i < LOST_KINDS * CALLS; i++) {
-        struct dx9_surface s;
-        const int before = dx9_failures();
-        if (!open_kind(dx9, i / CALLS, &s))
-            continue;
-        dx9_fill(&s, 1);
-        fake_d3d_remove_after(dx9->device, 1 + i % CALLS, D3DERR_DEVICELOST);
-        const cl_int status = dx9->acquire(s.queue, s.format->plane_count, s.planes, 0, NULL, NULL);
-        if (status == CL_SUCCESS) {
-            fake_d3d_remove_after(dx9->device, 0, D3D_OK);
-            dx9_cl_expect(&s, 1);
-            dx9_release(&s);
-        } else {
-            CHECK_INT(status, CL_OUT_OF_RESOURCES);
-        }
-        fake_d3d_remove(dx9->device, D3D_OK);
-        dx9_close_surface(&s);
-        dx9_remark(before, "with a surface of kind %d, call %u", (int)lost_kinds[i / CALLS].kind, 1 + i % CALLS);
-    }
-}
-
 /* A program's way out: give back what a reset does not survive, reset, make it again. */
-DX9_CASE(reset, 0)
+DX9_CASE("a reset after the loss", reset, 0)
 {
     D3DPRESENT_PARAMETERS parameters = {
         .BackBufferWidth = 64, .BackBufferHeight = 64, .Windowed = TRUE, .SwapEffect = D3DSWAPEFFECT_DISCARD};
@@ -318,49 +293,10 @@ DX9_CASE(reset, 0)
     }
 }
 
-/* ---- calls that fail ---- */
-
-static void fail_once(struct dx9_surface *s, const char *method, rig_enqueue command)
-{
-    fake_d3d_reset();
-    CHECK(fake_d3d_fail(method, 1, E_FAIL) > 0);
-    const cl_int status = command(s->queue, s->format->plane_count, s->planes, 0, NULL, NULL);
-    const bool called = fake_d3d_calls(method) > 0;
-    fake_d3d_reset();
-    CHECK_INT(status, called ? CL_OUT_OF_RESOURCES : CL_SUCCESS);
-    if (status != CL_SUCCESS)
-        CHECK_INT(s->dx9->release(s->queue, 1, s->planes, 0, NULL, NULL), CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR);
-}
-
-DX9_CASE(failing_calls, 0)
-{
-    static const char *const methods[] = {
-        "IDirect3DDevice9::GetRenderTargetData", "IDirect3DDevice9::UpdateSurface", "IDirect3DDevice9::StretchRect",
-        "IDirect3DDevice9::CreateOffscreenPlainSurface", "IDirect3DDevice9::CreateRenderTarget"};
-    for (unsigned i = 0; i < LOST_KINDS; i++) {
-        for (size_t m = 0; m < sizeof(methods) / sizeof(methods[0]); m++) {
-            struct dx9_surface s;
-            const int before = dx9_failures();
-            if (!open_kind(dx9, i, &s))
-                continue;
-            fail_once(&s, methods[m], (rig_enqueue)dx9->acquire);
-            dx9->release(s.queue, s.format->plane_count, s.planes, 0, NULL, NULL);
-            dx9_acquire(&s);
-            fail_once(&s, methods[m], (rig_enqueue)dx9->release);
-            dx9_fill(&s, 5);
-            dx9_acquire(&s);
-            dx9_cl_expect(&s, 5);
-            dx9_release(&s);
-            dx9_close_surface(&s);
-            dx9_remark(before, "with a surface of kind %d and %s", (int)lost_kinds[i].kind, methods[m]);
-        }
-    }
-}
-
 /* ---- threads ---- */
 
 /* A program with one thread uses its unprotected device whenever it likes: the fake tells of anybody else in there. */
-DX9_CASE(unprotected, 0)
+DX9_CASE("one thread and an unprotected device", unprotected, 0)
 {
     struct dx9_surface shared, own;
     if (!dx9_open_surface(&shared, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT))
@@ -400,7 +336,7 @@ static void work(void *data)
 }
 
 /* With D3DCREATE_MULTITHREADED the program's own threads may all share. */
-DX9_CASE(protected_device, DX9_MULTITHREADED)
+DX9_CASE("several threads and a protected device", protected_device, DX9_MULTITHREADED)
 {
     enum { THREADS = 3 };
     struct worker workers[THREADS];
@@ -423,21 +359,4 @@ DX9_CASE(protected_device, DX9_MULTITHREADED)
 
 #endif
 
-static const struct tap_test tests[] = {
-    DX9_TESTS("a context holds its device", context_counts),
-    DX9_TESTS("an object holds its surface", object_counts),
-    DX9_TESTS("copies on the way go with the object", copies_on_the_way),
-    DX9_TESTS("objects made again for each frame", made_again),
-#ifndef _WIN32
-    DX9_TESTS("a lost device fails the command", lost),
-    DX9_TESTS("an internal error of the driver", driver_error),
-    DX9_TESTS("the loss on another thread than the device's", lost_elsewhere),
-    DX9_TESTS("a device that is lost in any call", lost_in_any_call),
-    DX9_TESTS("a reset after the loss", reset),
-    DX9_TESTS("calls that fail", failing_calls),
-    DX9_TESTS("one thread and an unprotected device", unprotected),
-    DX9_TESTS("several threads and a protected device", protected_device),
-#endif
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -63,7 +63,7 @@ static void check_planes(struct dx9_surface *s)
     CHECK_INT(rig_refs(s->surface), refs);
 }
 
-DX9_CASE(queries, 0)
+DX9_CASE("queries: every plane of every format", queries, 0)
 {
     for (unsigned i = 0; i < DX9_FORMAT_COUNT; i++) {
         struct dx9_surface s;
@@ -77,7 +77,7 @@ DX9_CASE(queries, 0)
 }
 
 /* P010 and packed YUV, as far as Direct3D has them. */
-DX9_CASE(queries_beyond, 0)
+DX9_CASE("queries: formats beyond the tables", queries_beyond, 0)
 {
     unsigned made = 0;
     for (unsigned i = 0; i < DX9_BEYOND_COUNT; i++) {
@@ -96,7 +96,7 @@ DX9_CASE(queries_beyond, 0)
 }
 
 /* The type comes back as it was given, not as the device is. */
-DX9_CASE(queries_of_types, 0)
+DX9_CASE("queries: the type as it was given", queries_of_types, 0)
 {
     struct dx9_surface s;
     struct dx9 renamed = *dx9;
@@ -136,7 +136,7 @@ static cl_mem plain_image(cl_context context)
     return clCreateImage(context, CL_MEM_READ_WRITE, &format, &desc, NULL, NULL);
 }
 
-DX9_CASE(queries_of_others, 0)
+DX9_CASE("queries of other objects", queries_of_others, 0)
 {
     struct rig d3d11;
     struct shared shared;
@@ -160,7 +160,7 @@ DX9_CASE(queries_of_others, 0)
 }
 
 /* A surface's object is none of Direct3D 11. */
-DX9_CASE(queries_by_others, 0)
+DX9_CASE("queries of other extensions", queries_by_others, 0)
 {
     struct dx9_surface s;
     char answer[64];
@@ -192,23 +192,7 @@ static void both_refuse(const struct dx9 *dx9, cl_command_queue queue, cl_uint c
     }
 }
 
-DX9_CASE(lists, 0)
-{
-    struct dx9_surface s;
-    for (int which = 0; which < 2; which++)
-        CHECK_INT(function_of(dx9, which)(dx9->rig.queue, 0, NULL, 0, NULL, NULL), CL_SUCCESS);
-    if (!dx9_open_surface(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT))
-        return;
-    both_refuse(dx9, s.queue, 0, s.planes, 0, NULL, CL_INVALID_VALUE);
-    both_refuse(dx9, s.queue, 2, NULL, 0, NULL, CL_INVALID_VALUE);
-    both_refuse(dx9, s.queue, 2, s.planes, 1, NULL, CL_INVALID_EVENT_WAIT_LIST);
-    const cl_event none = NULL;
-    both_refuse(dx9, s.queue, 2, s.planes, 0, &none, CL_INVALID_EVENT_WAIT_LIST);
-    both_refuse(dx9, s.queue, 2, s.planes, 1, &none, CL_INVALID_EVENT_WAIT_LIST);
-    dx9_close_surface(&s);
-}
-
-DX9_CASE(queues, 0)
+DX9_CASE("acquire and release: queues", queues, 0)
 {
     struct dx9_surface s;
     struct rig d3d11;
@@ -229,23 +213,7 @@ DX9_CASE(queues, 0)
     CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
 }
 
-DX9_CASE(objects, 0)
-{
-    struct dx9_surface s;
-    cl_mem image = plain_image(dx9->rig.context);
-    if (!dx9_open_surface(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT))
-        return;
-    const cl_mem lists[][2] = {{s.planes[0], NULL}, {s.planes[0], image}, {image, s.planes[0]}};
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        both_refuse(dx9, s.queue, 2, lists[i], 0, NULL, CL_INVALID_MEM_OBJECT);
-        /* The good one was not acquired with it. */
-        CHECK_INT(dx9->release(s.queue, 1, &s.planes[0], 0, NULL, NULL), CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR);
-    }
-    dx9_close_surface(&s);
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-}
-
-DX9_CASE(states, 0)
+DX9_CASE("acquire and release: who owns what", states, 0)
 {
     const cl_int already = CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR, not = CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR;
     struct dx9_surface s;
@@ -270,7 +238,7 @@ DX9_CASE(states, 0)
     CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
 }
 
-DX9_CASE(events, RIG_PROFILING)
+DX9_CASE("acquire and release: events", events, RIG_PROFILING)
 {
     const cl_command_type types[] = {CL_COMMAND_ACQUIRE_DX9_MEDIA_SURFACES_KHR,
                                      CL_COMMAND_RELEASE_DX9_MEDIA_SURFACES_KHR};
@@ -336,7 +304,7 @@ static void use(struct dx9_surface *s, cl_kernel kernel, cl_int code)
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
 }
 
-DX9_CASE(uses, 0)
+DX9_CASE("use of what is not acquired", uses, 0)
 {
     struct dx9_surface s;
     cl_kernel kernel = rig_kernel(&dx9->rig, use_source, "use");
@@ -357,18 +325,4 @@ DX9_CASE(uses, 0)
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
 }
 
-static const struct tap_test tests[] = {
-    DX9_TESTS("queries: every plane of every format", queries),
-    DX9_TESTS("queries: formats beyond the tables", queries_beyond),
-    DX9_TESTS("queries: the type as it was given", queries_of_types),
-    DX9_TESTS("queries of other objects", queries_of_others),
-    DX9_TESTS("queries of other extensions", queries_by_others),
-    DX9_TESTS("acquire and release: lists", lists),
-    DX9_TESTS("acquire and release: queues", queues),
-    DX9_TESTS("acquire and release: objects", objects),
-    DX9_TESTS("acquire and release: who owns what", states),
-    DX9_TESTS("acquire and release: events", events),
-    DX9_TESTS("use of what is not acquired", uses),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -58,7 +58,7 @@ static void each_beyond(struct dx9 *dx9, unsigned first, UINT width, UINT height
 #endif
 }
 
-DX9_CASE(bytes, 0)
+DX9_CASE("P010 and packed YUV: bytes", bytes, 0)
 {
     each_beyond(dx9, 0, WIDTH, HEIGHT, there_and_back);
     each_beyond(dx9, 0, 2, 2, there_and_back);
@@ -153,7 +153,7 @@ static void kernel_writes(struct dx9_surface *s)
     free(expected);
 }
 
-DX9_CASE(yuv_kernels, 0)
+DX9_CASE("packed YUV: kernels", yuv_kernels, 0)
 {
     read_kernel = rig_kernel(&dx9->rig, yuv_source, "get");
     write_kernel = rig_kernel(&dx9->rig, yuv_source, "put");
@@ -208,7 +208,7 @@ static void regions(struct dx9_surface *s)
     free(expected);
 }
 
-DX9_CASE(yuv_regions, 0)
+DX9_CASE("packed YUV: regions", yuv_regions, 0)
 {
     each_beyond(dx9, 1, WIDTH, HEIGHT, regions);
 }
@@ -241,7 +241,7 @@ static void copies(struct dx9_surface *s)
     CHECK_INT(clReleaseMemObject(ordinary.planes[0]), CL_SUCCESS);
 }
 
-DX9_CASE(yuv_copies, 0)
+DX9_CASE("packed YUV: copies", yuv_copies, 0)
 {
     each_beyond(dx9, 1, WIDTH, HEIGHT, copies);
 }
@@ -288,13 +288,13 @@ static void fills(struct dx9_surface *s)
     free(expected);
 }
 
-DX9_CASE(yuv_maps_and_fills, 0)
+DX9_CASE("packed YUV: maps and fills", yuv_maps_and_fills, 0)
 {
     each_beyond(dx9, 1, WIDTH, HEIGHT, maps);
     each_beyond(dx9, 1, WIDTH, HEIGHT, fills);
 }
 
-DX9_CASE(yuv_odd_width, 0)
+DX9_CASE("packed YUV: an odd width", yuv_odd_width, 0)
 {
     struct dx9_surface s;
     cl_int status = 1;
@@ -370,13 +370,13 @@ static void video_surfaces(struct dx9 *dx9)
     rig_release(dxva);
 }
 
-static void video_surfaces_case(void)
+CASE("DXVA-HD: planes of its surfaces", video_surfaces_case)
 {
     dx9_run(true, 0, video_surfaces);
 }
 
 /* They can't be locked: their planes go through a copy of the whole surface. */
-DX9_CASE(planar_targets, 0)
+DX9_CASE("planes of render targets", planar_targets, 0)
 {
     if (each_video_format(dx9, NULL, DX9_TARGET) == 0)
         SKIP("this Direct3D has no render targets with planes");
@@ -421,7 +421,7 @@ static bool intel_open(struct dx9 *dx9, struct intel *intel)
     return CHECK_INT(status, CL_SUCCESS) && rig_open_queue(&dx9->rig, 0);
 }
 
-DX9_CASE(intel_strings, RIG_NO_CONTEXT)
+DX9_CASE("Intel: the extension is listed", intel_strings, RIG_NO_CONTEXT)
 {
     static char text[65536];
     CHECK_INT(clGetPlatformInfo(dx9->rig.platform, CL_PLATFORM_EXTENSIONS, sizeof(text), text, NULL), CL_SUCCESS);
@@ -430,7 +430,7 @@ DX9_CASE(intel_strings, RIG_NO_CONTEXT)
     CHECK(strstr(text, "cl_intel_dx9_media_sharing") != NULL);
 }
 
-DX9_CASE(intel_devices, RIG_NO_CONTEXT)
+DX9_CASE("Intel: devices", intel_devices, RIG_NO_CONTEXT)
 {
     const cl_uint all = CL_ALL_DEVICES_FOR_DX9_INTEL, preferred = CL_PREFERRED_DEVICES_FOR_DX9_INTEL;
     const cl_uint sources[] = {CL_D3D9_DEVICE_INTEL, CL_D3D9EX_DEVICE_INTEL};
@@ -462,7 +462,7 @@ DX9_CASE(intel_devices, RIG_NO_CONTEXT)
     CHECK_INT(intel.get_device_ids(platform, sources[0], dx9->device, all, 0, NULL, NULL), CL_INVALID_VALUE);
 }
 
-DX9_CASE(intel_contexts, RIG_NO_CONTEXT)
+DX9_CASE("Intel: contexts", intel_contexts, RIG_NO_CONTEXT)
 {
     static size_t number = 4711;
     const ULONG refs = rig_refs(dx9->device);
@@ -535,7 +535,7 @@ static void intel_refuses(const struct dx9 *dx9, const struct intel *intel, cl_c
     CHECK_INT(rig_refs(dx9->device), refs);
 }
 
-DX9_CASE(intel_creation, RIG_NO_CONTEXT)
+DX9_CASE("Intel: creation", intel_creation, RIG_NO_CONTEXT)
 {
     const cl_int bad = CL_INVALID_DX9_RESOURCE_INTEL;
     struct intel intel;
@@ -590,7 +590,7 @@ static void check_pointer(cl_mem object, cl_mem_info name, const void *expected)
 }
 
 /* Each extension answers for the objects of its own function. */
-DX9_CASE(intel_queries, RIG_NO_CONTEXT)
+DX9_CASE("Intel: queries", intel_queries, RIG_NO_CONTEXT)
 {
     struct intel intel;
     struct dx9_surface s;
@@ -618,7 +618,7 @@ DX9_CASE(intel_queries, RIG_NO_CONTEXT)
 }
 
 /* The handle comes back as it was given, where Direct3D gives one. */
-DX9_CASE(intel_handles, RIG_NO_CONTEXT)
+DX9_CASE("Intel: shared handles", intel_handles, RIG_NO_CONTEXT)
 {
     struct intel intel;
     IDirect3DSurface9 *surface = NULL;
@@ -674,14 +674,14 @@ static void intel_frames(struct dx9 *dx9, const struct intel *intel)
     dx9_close_surface(&s);
 }
 
-DX9_CASE(intel_bytes, RIG_NO_CONTEXT)
+DX9_CASE("Intel: bytes", intel_bytes, RIG_NO_CONTEXT)
 {
     struct intel intel;
     if (intel_open(dx9, &intel))
         intel_frames(dx9, &intel);
 }
 
-DX9_CASE(intel_bytes_beside, 0)
+DX9_CASE("Intel: bytes in a context of the Khronos extension", intel_bytes_beside, 0)
 {
     struct intel intel;
     if (find_intel(dx9, &intel))
@@ -712,7 +712,7 @@ static void intel_dxva(struct dx9 *dx9)
     dx9->rig.context = NULL;
 }
 
-static void intel_dxva_case(void)
+CASE("Intel: DXVA-HD", intel_dxva_case)
 {
     dx9_run(true, RIG_NO_CONTEXT, intel_dxva);
 }
@@ -720,7 +720,7 @@ static void intel_dxva_case(void)
 /* ---- pinned rows ---- */
 
 #ifndef _WIN32
-DX9_CASE(own_memory, 0)
+DX9_CASE("memory of the device", own_memory, 0)
 {
     if (!getenv("CLD3D_TEST_DRIVER")) {
         SKIP("only as a part of the case below");
@@ -729,7 +729,7 @@ DX9_CASE(own_memory, 0)
     CHECK(dx9_each_format(dx9, DX9_PLAIN, WIDTH, HEIGHT, there_and_back) >= 8);
 }
 
-static void pinned_rows(void)
+CASE("the rows of devices that have memory of their own are pinned", pinned_rows)
 {
     char log_path[] = "/tmp/cld3d-pinned-XXXXXX";
     struct rig rig = {.api = &rig_d3d11};
@@ -752,28 +752,4 @@ static void pinned_rows(void)
 }
 #endif
 
-static const struct tap_test tests[] = {
-    DX9_TESTS("P010 and packed YUV: bytes", bytes),
-    DX9_TESTS("packed YUV: kernels", yuv_kernels),
-    DX9_TESTS("packed YUV: regions", yuv_regions),
-    DX9_TESTS("packed YUV: copies", yuv_copies),
-    DX9_TESTS("packed YUV: maps and fills", yuv_maps_and_fills),
-    DX9_TESTS("packed YUV: an odd width", yuv_odd_width),
-    {"DXVA-HD: planes of its surfaces", video_surfaces_case},
-    DX9_TESTS("planes of render targets", planar_targets),
-    DX9_TESTS("Intel: the extension is listed", intel_strings),
-    DX9_TESTS("Intel: devices", intel_devices),
-    DX9_TESTS("Intel: contexts", intel_contexts),
-    DX9_TESTS("Intel: creation", intel_creation),
-    DX9_TESTS("Intel: queries", intel_queries),
-    DX9_TESTS("Intel: shared handles", intel_handles),
-    DX9_TESTS("Intel: bytes", intel_bytes),
-    DX9_TESTS("Intel: bytes in a context of the Khronos extension", intel_bytes_beside),
-    {"Intel: DXVA-HD", intel_dxva_case},
-#ifndef _WIN32
-    DX9_TESTS("memory of the device", own_memory),
-    {"the rows of devices that have memory of their own are pinned", pinned_rows},
-#endif
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -74,7 +74,7 @@ static bool over_layer(void)
     return false;
 }
 
-static void again(void)
+CASE("over a layer that fails and waits", again)
 {
     char layers[1024];
     const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_BELOW");
@@ -90,8 +90,27 @@ static void again(void)
     }
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
     test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
-    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 26 : 22);
+    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 22 : 18);
     test_setenv("CLD3D_TEST_BELOW_EMULATED", NULL);
+}
+
+/* A case over the layer that gets an image, where that is emulated. */
+#define LAYER_CASE(text, name, flags)                          \
+    static void name(struct rig *rig, cl_mem image);           \
+    SHARING_CASE("over the layer: " text, name##_there, flags) \
+    {                                                          \
+        with_image(rig, name);                                 \
+    }                                                          \
+    static void name(struct rig *rig, cl_mem image)
+
+static void with_image(struct rig *rig, void (*body)(struct rig *, cl_mem))
+{
+    if (!over_layer())
+        return;
+    cl_mem image = make_image(rig);
+    if (emulated(rig, image))
+        body(rig, image);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
 /* ---- no memory ---- */
@@ -110,17 +129,11 @@ static void read_without_memory(const struct rig *rig, const struct unquantized 
     }
 }
 
-SHARING_CASE(no_memory, 0)
+LAYER_CASE("a kernel whose image can't be converted is refused, the next one runs right", no_memory, 0)
 {
-    if (!over_layer())
-        return;
-    cl_mem image = make_image(rig);
-    if (emulated(rig, image)) {
-        const struct unquantized unquantized = unquantized_open(rig, image);
-        read_without_memory(rig, &unquantized);
-        unquantized_close(&unquantized);
-    }
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    const struct unquantized unquantized = unquantized_open(rig, image);
+    read_without_memory(rig, &unquantized);
+    unquantized_close(&unquantized);
 }
 
 /* ---- behind a user event ---- */
@@ -179,20 +192,6 @@ static void read_again(const struct rig *rig, const struct unquantized *u)
     CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
 }
 
-SHARING_CASE(user_events, 0)
-{
-    if (!over_layer())
-        return;
-    cl_mem image = make_image(rig);
-    if (emulated(rig, image)) {
-        const struct unquantized unquantized = unquantized_open(rig, image);
-        read_meanwhile(rig, &unquantized, image);
-        read_again(rig, &unquantized);
-        unquantized_close(&unquantized);
-    }
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-}
-
 static cl_int launch_one(const struct rig *rig, cl_kernel kernel, bool task)
 {
     static const size_t size[2] = {1, 1};
@@ -201,32 +200,24 @@ static cl_int launch_one(const struct rig *rig, cl_kernel kernel, bool task)
 }
 
 /* One texel is written and read, each by a task or by a kernel of one item. */
-SHARING_CASE(tasks, 0)
+LAYER_CASE("tasks write and read it as kernels do", tasks, 0)
 {
     static const cl_float quantized[4] = {1, 0, 0, 1}, none[4];
-    if (!over_layer())
-        return;
-    cl_mem image = make_image(rig);
-    if (emulated(rig, image)) {
-        const struct unquantized u = unquantized_open(rig, image);
-        for (int i = 0; i < 4; i++) {
-            cl_float texel[4] = {0};
-            CHECK_INT(clEnqueueWriteBuffer(rig->queue, u.seen, CL_TRUE, 0, sizeof(none), none, 0, NULL, NULL),
-                      CL_SUCCESS);
-            CHECK_INT(launch_one(rig, u.leave, i & 1), CL_SUCCESS);
-            CHECK_INT(launch_one(rig, u.look, i & 2), CL_SUCCESS);
-            CHECK_INT(clEnqueueReadBuffer(rig->queue, u.seen, CL_TRUE, 0, sizeof(texel), texel, 0, NULL, NULL),
-                      CL_SUCCESS);
-            if (!CHECK_MEM(texel, quantized, sizeof(texel)))
-                printf("# written by a %s, read by a %s\n", i & 1 ? "task" : "kernel", i & 2 ? "task" : "kernel");
-        }
-        unquantized_close(&u);
+    const struct unquantized u = unquantized_open(rig, image);
+    for (int i = 0; i < 4; i++) {
+        cl_float texel[4] = {0};
+        CHECK_INT(clEnqueueWriteBuffer(rig->queue, u.seen, CL_TRUE, 0, sizeof(none), none, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(launch_one(rig, u.leave, i & 1), CL_SUCCESS);
+        CHECK_INT(launch_one(rig, u.look, i & 2), CL_SUCCESS);
+        CHECK_INT(clEnqueueReadBuffer(rig->queue, u.seen, CL_TRUE, 0, sizeof(texel), texel, 0, NULL, NULL), CL_SUCCESS);
+        if (!CHECK_MEM(texel, quantized, sizeof(texel)))
+            printf("# written by a %s, read by a %s\n", i & 1 ? "task" : "kernel", i & 2 ? "task" : "kernel");
     }
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    unquantized_close(&u);
 }
 
 /* A kernel that writes to a shared image behind an acquire, which brings its bytes later. */
-SHARING_CASE(later_acquire, 0)
+SHARING_CASE("over the layer: a kernel behind an acquire that a user event blocks", later_acquire, 0)
 {
     const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8_UNORM, .width = WIDTH, .height = HEIGHT};
     cl_int status = 1;
@@ -252,30 +243,24 @@ SHARING_CASE(later_acquire, 0)
 }
 
 /* Memory is short behind a user event: nothing is enqueued that reads what the program frees then. */
-SHARING_CASE(short_write, 0)
+LAYER_CASE("memory is short for a write behind a user event", short_write, 0)
 {
     static const size_t region[3] = {WIDTH, HEIGHT, 1};
     static const unsigned char texels[WIDTH * HEIGHT * 16];
-    if (!over_layer())
-        return;
-    cl_mem image = make_image(rig);
-    if (emulated(rig, image)) {
-        cl_event user = user_event(rig->context);
-        const unsigned before = order_below(rig->queue, BELOW_LAUNCHES, 0);
-        order_below(rig->queue, BELOW_FAIL_BUFFER, 2);
-        CHECK(clEnqueueWriteImage(rig->queue, image, CL_FALSE, no_origin(), region, 0, 0, texels, 1, &user, NULL) !=
-              CL_SUCCESS);
-        order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
-        CHECK_INT(clFinish(rig->queue), CL_SUCCESS); /* for which nothing is in the queue */
-        CHECK_INT(order_below(rig->queue, BELOW_LAUNCHES, 0), before);
-        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    }
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    cl_event user = user_event(rig->context);
+    const unsigned before = order_below(rig->queue, BELOW_LAUNCHES, 0);
+    order_below(rig->queue, BELOW_FAIL_BUFFER, 2);
+    CHECK(clEnqueueWriteImage(rig->queue, image, CL_FALSE, no_origin(), region, 0, 0, texels, 1, &user, NULL) !=
+          CL_SUCCESS);
+    order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
+    CHECK_INT(clFinish(rig->queue), CL_SUCCESS); /* for which nothing is in the queue */
+    CHECK_INT(order_below(rig->queue, BELOW_LAUNCHES, 0), before);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
 }
 
 /* The buffer of a map goes with the image. */
-SHARING_CASE(goes_mapped, 0)
+SHARING_CASE("over the layer: an image that goes while it is mapped", goes_mapped, 0)
 {
     static const size_t region[3] = {WIDTH, HEIGHT, 1};
     if (!over_layer())
@@ -314,26 +299,20 @@ static void goes_past(const struct rig *rig, const struct unquantized *u, cl_eve
 }
 
 /* An image that is quantized holds nothing up. */
-SHARING_CASE(out_of_order, RIG_OUT_OF_ORDER)
+LAYER_CASE("a kernel out of order holds nothing up", out_of_order, RIG_OUT_OF_ORDER)
 {
-    if (!over_layer())
-        return;
-    cl_mem image = make_image(rig);
-    if (emulated(rig, image)) {
-        const struct unquantized unquantized = unquantized_open(rig, image);
-        CHECK_INT(unquantized_launch(rig, unquantized.leave), CL_SUCCESS);
-        queue_wait(rig->queue);
-        CHECK_INT(unquantized_launch(rig, unquantized.look), CL_SUCCESS);
-        queue_wait(rig->queue);
-        cl_event user = user_event(rig->context);
-        goes_past(rig, &unquantized, user);
-        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-        queue_wait(rig->queue);
-        unquantized_expect_quantized(rig, unquantized.seen);
-        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-        unquantized_close(&unquantized);
-    }
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    const struct unquantized unquantized = unquantized_open(rig, image);
+    CHECK_INT(unquantized_launch(rig, unquantized.leave), CL_SUCCESS);
+    queue_wait(rig->queue);
+    CHECK_INT(unquantized_launch(rig, unquantized.look), CL_SUCCESS);
+    queue_wait(rig->queue);
+    cl_event user = user_event(rig->context);
+    goes_past(rig, &unquantized, user);
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    queue_wait(rig->queue);
+    unquantized_expect_quantized(rig, unquantized.seen);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    unquantized_close(&unquantized);
 }
 
 static cl_event launch_after(const struct rig *rig, cl_kernel kernel, cl_event wait)
@@ -370,129 +349,11 @@ static void read_while_requantized(const struct rig *rig, const struct unquantiz
         CHECK_INT(clReleaseEvent(looked[i]), CL_SUCCESS);
 }
 
-SHARING_CASE(behind_requantization, RIG_OUT_OF_ORDER)
+LAYER_CASE("kernels out of order wait for what requantizes", behind_requantization, RIG_OUT_OF_ORDER)
 {
-    if (!over_layer())
-        return;
-    cl_mem image = make_image(rig);
-    if (emulated(rig, image)) {
-        const struct unquantized unquantized = unquantized_open(rig, image);
-        read_while_requantized(rig, &unquantized);
-        unquantized_close(&unquantized);
-    }
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-}
-
-/* ---- each command without memory ---- */
-
-enum { IMAGE_BYTES = 2 * TEXELS };
-
-/* A command that converts all of an image, to or from `bytes` in the end. */
-static cl_int convert(const struct rig *rig, int which, cl_mem image, cl_mem buffer, unsigned char *bytes)
-{
-    static const size_t region[3] = {WIDTH, HEIGHT, 1};
-    cl_int status;
-    switch (which) {
-    case 0: return clEnqueueReadImage(rig->queue, image, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL);
-    case 1: return clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL);
-    case 2:
-        status = clEnqueueCopyImageToBuffer(rig->queue, image, buffer, no_origin(), region, 0, 0, NULL, NULL);
-        if (status == CL_SUCCESS)
-            CHECK_INT(clEnqueueReadBuffer(rig->queue, buffer, CL_TRUE, 0, IMAGE_BYTES, bytes, 0, NULL, NULL),
-                      CL_SUCCESS);
-        return status;
-    default:
-        CHECK_INT(clEnqueueWriteBuffer(rig->queue, buffer, CL_TRUE, 0, IMAGE_BYTES, bytes, 0, NULL, NULL), CL_SUCCESS);
-        return clEnqueueCopyBufferToImage(rig->queue, buffer, image, 0, no_origin(), region, 0, NULL, NULL);
-    }
-}
-
-/* One that fails changes neither the image nor the program's memory; the next one does what it should. */
-SHARING_CASE(no_memory_for_commands, 0)
-{
-    enum { COMMANDS = 4, MOST_BUFFERS = 3 };
-    static const char *const names[COMMANDS] = {"a read", "a write", "a copy out", "a copy in"};
-    static const bool writes[COMMANDS] = {false, true, false, true};
-    unsigned char image_bytes[IMAGE_BYTES], bytes[IMAGE_BYTES], before[IMAGE_BYTES];
-    if (!over_layer())
-        return;
-    cl_mem image = make_image(rig), buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, IMAGE_BYTES, NULL, NULL);
-    for (int which = 0; which < COMMANDS && emulated(rig, image); which++)
-        for (cl_uint nth = 1, failed = 1; failed && nth <= MOST_BUFFERS; nth++) {
-            const int failures = atomic_load(&tap_case.failures);
-            rig_pattern(image_bytes, sizeof(image_bytes), nth);
-            rig_pattern(bytes, sizeof(bytes), 10 + nth);
-            memcpy(before, bytes, sizeof(before));
-            CHECK_INT(convert(rig, 1, image, buffer, image_bytes), CL_SUCCESS);
-            order_below(rig->queue, BELOW_FAIL_BUFFER, nth);
-            const cl_int status = convert(rig, which, image, buffer, bytes);
-            order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
-            failed = status != CL_SUCCESS;
-            CHECK(failed || nth > 1);
-            if (failed) {
-                CHECK_INT(status, CL_MEM_OBJECT_ALLOCATION_FAILURE);
-                CHECK_MEM(bytes, before, sizeof(bytes));
-                CHECK_INT(convert(rig, 0, image, buffer, bytes), CL_SUCCESS);
-                CHECK_MEM(bytes, image_bytes, sizeof(bytes));
-                memcpy(bytes, before, sizeof(bytes));
-                CHECK_INT(convert(rig, which, image, buffer, bytes), CL_SUCCESS);
-            }
-            memcpy(before, writes[which] ? before : image_bytes, sizeof(before));
-            CHECK_MEM(bytes, before, sizeof(bytes));
-            if (writes[which]) {
-                CHECK_INT(convert(rig, 0, image, buffer, bytes), CL_SUCCESS);
-                CHECK_MEM(bytes, before, sizeof(bytes));
-            }
-            if (atomic_load(&tap_case.failures) != failures)
-                printf("# %s, buffer %u\n", names[which], nth);
-        }
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
-}
-
-static void *map_all(const struct rig *rig, cl_mem image, cl_int code)
-{
-    static const size_t region[3] = {WIDTH, HEIGHT, 1};
-    size_t pitch;
-    cl_int status = 1;
-    void *mapped = clEnqueueMapImage(rig->queue, image, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, no_origin(), region,
-                                     &pitch, NULL, 0, NULL, NULL, &status);
-    CHECK_INT(status, code);
-    CHECK_INT(mapped != NULL, code == CL_SUCCESS);
-    return mapped;
-}
-
-/* A map or an unmap that is refused: the next ones work. An unmap with a wrong wait list leaves the image mapped. */
-SHARING_CASE(no_memory_for_maps, 0)
-{
-    unsigned char expected[IMAGE_BYTES], found[IMAGE_BYTES];
-    cl_event wait = NULL;
-    if (!over_layer())
-        return;
-    cl_mem image = make_image(rig);
-    for (int turn = 0; turn < 2 && emulated(rig, image); turn++) {
-        for (cl_uint of_map = 1; of_map <= 2; of_map++) {
-            order_below(rig->queue, BELOW_FAIL_BUFFER, of_map);
-            map_all(rig, image, CL_MEM_OBJECT_ALLOCATION_FAILURE);
-        }
-        order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
-        void *mapped = map_all(rig, image, CL_SUCCESS);
-        order_below(rig->queue, BELOW_FAIL_BUFFER, 1);
-        CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, NULL), CL_MEM_OBJECT_ALLOCATION_FAILURE);
-        order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
-        mapped = map_all(rig, image, CL_SUCCESS);
-        if (!mapped)
-            break;
-        rig_pattern(expected, sizeof(expected), 20 + (unsigned)turn);
-        memcpy(mapped, expected, sizeof(expected));
-        CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &wait), CL_SUCCESS);
-        CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 1, NULL, NULL), CL_INVALID_EVENT_WAIT_LIST);
-        CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 1, &wait, NULL), CL_SUCCESS);
-        CHECK_INT(clReleaseEvent(wait), CL_SUCCESS);
-        CHECK_INT(convert(rig, 0, image, NULL, found), CL_SUCCESS);
-        CHECK_MEM(found, expected, sizeof(found));
-    }
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    const struct unquantized unquantized = unquantized_open(rig, image);
+    read_while_requantized(rig, &unquantized);
+    unquantized_close(&unquantized);
 }
 
 /* ---- two at once ---- */
@@ -509,7 +370,7 @@ static void write_one(void *data)
 }
 
 /* A driver may take its time in an enqueue, and even wait there for what another thread enqueues. */
-SHARING_CASE(two_at_once, 0)
+SHARING_CASE("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once, 0)
 {
     if (!over_layer())
         return;
@@ -585,7 +446,7 @@ static void hold_one(struct meanwhile *m)
 }
 
 /* An image is known to be quantized only if nothing else got to it while that was found out. */
-SHARING_CASE(requantized_meanwhile, 0)
+SHARING_CASE("over the layer: what requantizes an image while the driver takes its time", requantized_meanwhile, 0)
 {
     if (!over_layer())
         return;
@@ -668,7 +529,8 @@ static void close_few(struct rig *own)
 }
 
 /* RG in fractions or halves is emulated in both, in 2D in its own type and in 3D in floats; R in whole numbers in 3D alone. */
-SHARING_CASE(copies_between_types, RIG_NO_CONTEXT)
+SHARING_CASE("over the layer: copies between images that are stored in two formats", copies_between_types,
+             RIG_NO_CONTEXT)
 {
     static const size_t one[3] = {1, 1, 1};
     static const cl_uchar bytes[2 * TEXELS];
@@ -719,7 +581,7 @@ static void map_both_ways(const struct rig *rig, cl_mem image, cl_map_flags flag
     ends(rig, &event, "the unmap");
 }
 
-SHARING_CASE(maps_alone, RIG_OUT_OF_ORDER)
+SHARING_CASE("out of order: maps wait for no command that they are not told to wait for", maps_alone, RIG_OUT_OF_ORDER)
 {
     static const cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
     cl_mem image = make_image(rig), other = make_image(rig);
@@ -736,25 +598,12 @@ SHARING_CASE(maps_alone, RIG_OUT_OF_ORDER)
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("out of order: maps wait for no command that they are not told to wait for", maps_alone),
-    {"over a layer that fails and waits", again},
-    SHARING_TESTS("over the layer: tasks write and read it as kernels do", tasks),
-    SHARING_TESTS("over the layer: a kernel behind an acquire that a user event blocks", later_acquire),
-    SHARING_TESTS("over the layer: memory is short for a write behind a user event", short_write),
-    SHARING_TESTS("over the layer: an image that goes while it is mapped", goes_mapped),
-    SHARING_TESTS("over the layer: a kernel out of order holds nothing up", out_of_order),
-    SHARING_TESTS("over the layer: kernels out of order wait for what requantizes", behind_requantization),
-    SHARING_TESTS("over the layer: a kernel whose image can't be converted is refused, the next one runs right",
-                  no_memory),
-    SHARING_TESTS("over the layer: commands that find no memory for the conversion", no_memory_for_commands),
-    SHARING_TESTS("over the layer: maps and unmaps that find no memory for the conversion", no_memory_for_maps),
-    SHARING_TESTS("over the layer: copies between images that are stored in two formats", copies_between_types),
-    SHARING_TESTS("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once),
-    SHARING_TESTS("over the layer: what requantizes an image while the driver takes its time", requantized_meanwhile),
-    /* Once an event has failed less is relied on. */
-    SHARING_TESTS("over the layer: kernels read it in turn, also where what requantizes it fails or comes later",
-                  user_events),
-};
+LAYER_CASE("kernels read it in turn, also where what requantizes it fails or comes later", user_events, 0)
+{
+    const struct unquantized unquantized = unquantized_open(rig, image);
+    read_meanwhile(rig, &unquantized, image);
+    read_again(rig, &unquantized);
+    unquantized_close(&unquantized);
+}
 
-TAP_MAIN(tests)
+TAP_MAIN

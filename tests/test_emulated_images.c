@@ -117,7 +117,13 @@ static void is_number(cl_mem image, cl_image_info name, size_t expected)
     CHECK_INT(value, expected);
 }
 
-SHARING_CASE(tells, 0)
+/* The same where the driver lists the format, which natively a layer takes from the list. Before the loader cuts OPENCL_LAYERS. */
+CASE("half floats of one channel that the driver lists", half_floats_listed)
+{
+    CHECK(run_again("kernels read half floats", BELOW_FEW_FORMATS, "1") > 0);
+}
+
+SHARING_CASE("what an image tells of itself", tells, 0)
 {
     for (int s = 0; s < SHAPES; s++) {
         const struct shape *shape = &shapes[s];
@@ -150,7 +156,7 @@ SHARING_CASE(tells, 0)
 }
 
 /* What kernels may do with an image is no limit for the host. */
-SHARING_CASE(kernel_access, 0)
+SHARING_CASE("images that kernels only read, or only write", kernel_access, 0)
 {
     static const cl_mem_flags flags[] = {CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
     const cl_image_desc desc = desc_of(&shapes[FLAT]);
@@ -202,7 +208,7 @@ static void map_part(const struct rig *rig, const struct shape *shape, cl_mem im
     image_is(rig, shape, image, expected);
 }
 
-SHARING_CASE(maps, 0)
+SHARING_CASE("a part is mapped", maps, 0)
 {
     static const cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
     unsigned char expected[MOST];
@@ -216,7 +222,7 @@ SHARING_CASE(maps, 0)
 }
 
 /* An image that goes while it is mapped takes its mapping with it. */
-SHARING_CASE(goes_mapped, 0)
+SHARING_CASE("images that go while they are mapped", goes_mapped, 0)
 {
     for (int s = 0; s < SHAPES; s++) {
         cl_mem image = make_image(rig, &shapes[s], format, NULL);
@@ -255,7 +261,7 @@ static void in_parts(const struct rig *rig, const struct shape *shape, struct pi
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
-SHARING_CASE(reads_and_writes, 0)
+SHARING_CASE("parts of images of each type are read and written", reads_and_writes, 0)
 {
     each_shape(rig, in_parts);
 }
@@ -281,7 +287,7 @@ static void copied_elsewhere(const struct rig *rig, const struct shape *from, co
         CHECK_INT(clReleaseMemObject(images[i]), CL_SUCCESS);
 }
 
-SHARING_CASE(copies, 0)
+SHARING_CASE("a copy to another place", copies, 0)
 {
     copied_elsewhere(rig, &shapes[FLAT], &shapes[FLAT]);
     copied_elsewhere(rig, &shapes[DEEP], &shapes[FLAT]);
@@ -314,7 +320,7 @@ static void look(const struct rig *rig, cl_mem image, bool whole, cl_uint *colou
 
 /* A fill with all four channels leaves in the image what the format holds: kernels read 0 for colours and 1 for the alpha that
  * it lacks. */
-SHARING_CASE(fills, 0)
+SHARING_CASE("a fill leaves what the format holds", fills, 0)
 {
     static const struct filled {
         cl_image_format format;
@@ -364,7 +370,7 @@ static void leave_more(const struct rig *rig, cl_mem image)
 
 /* What a kernel leaves in an image beyond its format is not seen in a copy of it either, nor in an image of which another part is
  * copied to. */
-SHARING_CASE(copies_of_more, 0)
+SHARING_CASE("what a kernel leaves beyond the format stays out of copies", copies_of_more, 0)
 {
     static const cl_uint expected[4] = {1, 2, 0, 1};
     const size_t whole[3] = {7, 5, 1}, right[3] = {4, 0, 0}, part[3] = {3, 5, 1};
@@ -386,7 +392,7 @@ SHARING_CASE(copies_of_more, 0)
 }
 
 /* PoCL 3.1 takes half floats of one channel for whole numbers. */
-SHARING_CASE(half_floats, 0)
+SHARING_CASE("kernels read half floats of one channel", half_floats, 0)
 {
     static const cl_float expected[4] = {0.5f, 0, 0, 1};
     cl_ushort bytes[7 * 5];
@@ -399,16 +405,10 @@ SHARING_CASE(half_floats, 0)
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
-/* The same where the driver lists the format, which natively a layer takes from the list. Before the loader cuts OPENCL_LAYERS. */
-static void half_floats_listed(void)
-{
-    CHECK(run_again("kernels read half floats", BELOW_FEW_FORMATS, "1") > 0);
-}
-
 /* ---- what is refused ---- */
 
 /* Over the program's memory, or with its bytes, no image is made in such a format. */
-SHARING_CASE(creations_refused, 0)
+SHARING_CASE("refused: what an image is made of", creations_refused, 0)
 {
     static unsigned char memory[MOST];
     static const struct {
@@ -442,7 +442,7 @@ SHARING_CASE(creations_refused, 0)
 }
 
 /* What is missing is the driver's to refuse. */
-SHARING_CASE(nothing_given, 0)
+SHARING_CASE("refused: no format, no description", nothing_given, 0)
 {
     const cl_image_desc flat = desc_of(&shapes[FLAT]);
     cl_int status = 1;
@@ -474,7 +474,7 @@ static cl_int use_region(const struct rig *rig, int which, cl_mem image, cl_mem 
     }
 }
 
-SHARING_CASE(regions_refused, 0)
+SHARING_CASE("refused: regions and pitches", regions_refused, 0)
 {
     static const size_t whole[3] = {7, 5, 3}, corner[3] = {7, 5, 3}, beyond[3] = {0, 6, 0}, one[3] = {1, 1, 1};
     static const size_t wide[3] = {8, 1, 1}, empty[3] = {7, 0, 3};
@@ -504,7 +504,7 @@ SHARING_CASE(regions_refused, 0)
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
-SHARING_CASE(maps_refused, 0)
+SHARING_CASE("refused: maps", maps_refused, 0)
 {
     static const struct {
         int shape;
@@ -540,7 +540,7 @@ SHARING_CASE(maps_refused, 0)
     }
 }
 
-SHARING_CASE(copies_refused, 0)
+SHARING_CASE("refused: copies", copies_refused, 0)
 {
     static const size_t whole[3] = {7, 4, 1}, inside[3] = {1, 0, 0};
     cl_mem image = make_image(rig, &shapes[FLAT], format, NULL);
@@ -576,7 +576,7 @@ SHARING_CASE(copies_refused, 0)
 }
 
 /* A list that has less room than the driver's formats need has the first ones, and the number is that of all. */
-SHARING_CASE(short_list, 0)
+SHARING_CASE("formats: a list without room for all", short_list, 0)
 {
     cl_image_format all[256], some[3] = {{0, 0}, {0, 0}, {0x77, 0x77}};
     cl_uint count = 0, again = 0;
@@ -591,7 +591,7 @@ SHARING_CASE(short_list, 0)
 }
 
 /* A kernel would read again what it has written beyond an emulated format. So such a kernel is offered the driver's formats alone. */
-SHARING_CASE(read_write_kernels, 0)
+SHARING_CASE("formats: those of kernels that read and write an image", read_write_kernels, 0)
 {
     cl_image_format formats[2][256];
     cl_uint counts[2] = {0, 0};
@@ -606,24 +606,4 @@ SHARING_CASE(read_write_kernels, 0)
     CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
 }
 
-static const struct tap_test tests[] = {
-    {"half floats of one channel that the driver lists", half_floats_listed},
-    SHARING_TESTS("what an image tells of itself", tells),
-    SHARING_TESTS("images that kernels only read, or only write", kernel_access),
-    SHARING_TESTS("a part is mapped", maps),
-    SHARING_TESTS("images that go while they are mapped", goes_mapped),
-    SHARING_TESTS("parts of images of each type are read and written", reads_and_writes),
-    SHARING_TESTS("a copy to another place", copies),
-    SHARING_TESTS("a fill leaves what the format holds", fills),
-    SHARING_TESTS("kernels read half floats of one channel", half_floats),
-    SHARING_TESTS("what a kernel leaves beyond the format stays out of copies", copies_of_more),
-    SHARING_TESTS("refused: what an image is made of", creations_refused),
-    SHARING_TESTS("refused: no format, no description", nothing_given),
-    SHARING_TESTS("refused: regions and pitches", regions_refused),
-    SHARING_TESTS("refused: maps", maps_refused),
-    SHARING_TESTS("refused: copies", copies_refused),
-    SHARING_TESTS("formats: a list without room for all", short_list),
-    SHARING_TESTS("formats: those of kernels that read and write an image", read_write_kernels),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -11,7 +11,7 @@ static const char *report_of(const char *topic)
     return report ? report : "";
 }
 
-static void reports(void)
+CASE("what is below", reports)
 {
     CHECK(strncmp(report_of("bridge"), "none: ", 6) == 0);
     CHECK(strstr(report_of("bridge"), "cld3d-setup run") != NULL);
@@ -19,7 +19,7 @@ static void reports(void)
 }
 
 /* Each once, with the status; also of an event that fails. */
-static void event_callbacks(void)
+CASE("callbacks of events", event_callbacks)
 {
     struct base base;
     if (!open_base(&base, 0))
@@ -54,7 +54,7 @@ static void CL_CALLBACK on_built(cl_program program, void *data)
     write_down(&journal, program, 0, data);
 }
 
-static void builds(void)
+CASE("callbacks of builds", builds)
 {
     static const char *const text = "kernel void f(global int *p) { p[0] = 1; }";
     struct base base;
@@ -70,7 +70,7 @@ static void builds(void)
     close_base(&base);
 }
 
-static void what_is_missing(void)
+CASE("what Wine's own lacks", what_is_missing)
 {
     struct base base;
     cl_int status = 1;
@@ -86,7 +86,7 @@ static void what_is_missing(void)
 }
 
 /* What OpenCL 2.0 to 3.0 brought, linked as any program links it. */
-static void newer_functions(void)
+CASE("functions of OpenCL 2.0 to 3.0", newer_functions)
 {
     const char *text = "kernel void k(global int *p) { p[0] = 1; }";
     struct base base;
@@ -124,7 +124,7 @@ static void newer_functions(void)
 }
 
 /* Wine's own writes its answer to a query of the size alone. */
-static void size_alone(void)
+CASE("a query of the size alone", size_alone)
 {
     struct base base;
     cl_device_exec_capabilities capabilities = 0;
@@ -138,13 +138,4 @@ static void size_alone(void)
     close_base(&base);
 }
 
-static const struct tap_test tests[] = {
-    {"what is below", reports},
-    {"callbacks of events", event_callbacks},
-    {"callbacks of builds", builds},
-    {"what Wine's own lacks", what_is_missing},
-    {"functions of OpenCL 2.0 to 3.0", newer_functions},
-    {"a query of the size alone", size_alone},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

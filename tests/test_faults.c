@@ -406,7 +406,7 @@ int main(int argc, char **argv)
     progress = mmap(NULL, sizeof(*progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     tap_line("TAP version 13");
     for (unsigned i = 0; i < scenario_count; i++) {
-        const struct tap_test test = {scenarios[i].name, run_scenario};
+        const struct tap_test test = {.name = scenarios[i].name, .run = run_scenario};
         running = &scenarios[i];
         if (tap_is_wanted(&test, argc, argv) && !tap_run_case(&test, ++ran))
             fine = false;

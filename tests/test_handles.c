@@ -73,10 +73,8 @@ static bool both_open(const struct rig *rig, enum kind kind, UINT misc, struct b
     struct rig_desc desc = kind_desc(kind);
     desc.misc = misc;
     desc.bind = D3D11_BIND_SHADER_RESOURCE | (kind == KIND_2D ? D3D11_BIND_RENDER_TARGET : 0);
-    *both = (struct both){.second = *rig, .first = {kind, desc, rig_make(rig, rig->device, &desc, NULL), NULL}};
-    both->second.device = rig_another_device(rig);
-    both->second.context = rig_make_context(rig, both->second.device, false, &status);
-    both->second.queue = make_queue(rig, both->second.context, 0);
+    *both = (struct both){.second = rig_on(rig, rig_another_device(rig)),
+                          .first = {kind, desc, rig_make(rig, rig->device, &desc, NULL), NULL}};
     HANDLE handle = both->first.resource ? handle_of(both->first.resource, misc & NT) : NULL;
     both->opened =
         (struct shared){kind, desc, handle ? open_handle(&both->second, handle, kind, misc & NT) : NULL, NULL};
@@ -100,7 +98,7 @@ static void both_close(struct both *both)
     rig_close(&both->second);
 }
 
-SHARING_CASE(by_handle, 0)
+SHARING_CASE("objects of one resource in contexts of two devices", by_handle, 0)
 {
     static const struct {
         enum kind kind;
@@ -126,7 +124,7 @@ SHARING_CASE(by_handle, 0)
         SKIP("this Direct3D gives no shared handles");
 }
 
-SHARING_CASE(keyed, 0)
+SHARING_CASE("textures with a keyed mutex", keyed, 0)
 {
     static const UINT miscs[] = {KEYED, KEYED | NT};
     for (UINT i = 0; i < (rig->api->version == 11 ? 2 : 1); i++) {
@@ -164,9 +162,4 @@ SHARING_CASE(keyed, 0)
     }
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("objects of one resource in contexts of two devices", by_handle),
-    SHARING_TESTS("textures with a keyed mutex", keyed),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -34,7 +34,7 @@ static void release_behind(struct rig *rig, struct shared *shared, cl_event wait
 /* ---- what holds nothing ---- */
 
 /* The driver takes none of these. */
-SHARING_CASE(refused_commands, 0)
+SHARING_CASE("commands that the driver refuses", refused_commands, 0)
 {
     struct shared shared;
     char bytes[16];
@@ -195,7 +195,7 @@ static void held_behind(struct rig *rig, const struct tools *t, const struct hel
     shared_close(&shared);
 }
 
-SHARING_CASE(behind_each_command, 0)
+SHARING_CASE("held behind each command", behind_each_command, 0)
 {
     static const struct held_command commands[] = {
         {"clEnqueueReadBufferRect", held_read_rect},
@@ -223,7 +223,7 @@ static bool migrates_svm(const struct rig *rig)
     return strncmp(version, "OpenCL 2.0", strlen("OpenCL 2.0")) != 0;
 }
 
-SHARING_CASE(behind_each_svm_command, 0)
+SHARING_CASE("held behind each command on shared virtual memory", behind_each_svm_command, 0)
 {
     static const struct held_command commands[] = {
         {"clEnqueueSVMMemcpy", held_svm_copy},
@@ -261,7 +261,7 @@ static void read_blocking(void *data)
         clEnqueueReadBuffer(blocked->queue, blocked->buffer, CL_TRUE, 0, 1, &byte, 1, &blocked->user, NULL);
 }
 
-SHARING_CASE(beside_a_blocked_thread, 0)
+SHARING_CASE("a release beside a blocked thread", beside_a_blocked_thread, 0)
 {
     struct shared shared;
     char name[128] = "";
@@ -288,11 +288,4 @@ SHARING_CASE(beside_a_blocked_thread, 0)
     shared_close(&shared);
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("commands that the driver refuses", refused_commands),
-    SHARING_TESTS("held behind each command", behind_each_command),
-    SHARING_TESTS("held behind each command on shared virtual memory", behind_each_svm_command),
-    SHARING_TESTS("a release beside a blocked thread", beside_a_blocked_thread),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

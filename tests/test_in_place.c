@@ -37,6 +37,14 @@ static bool over_copies(void)
     return getenv("CLD3D_TEST_COPIES") || getenv("CLD3D_TEST_DRIVER");
 }
 
+static bool computes_in_place(void)
+{
+    if (in_place() && !over_copies())
+        return true;
+    SKIP("the device does not compute in the host's memory");
+    return false;
+}
+
 /* ---- which devices ---- */
 
 /* Four frames through each object of a kind. */
@@ -50,7 +58,7 @@ static void frames_of_all(const struct rig *rig, struct shared *all)
 
 /* Drivers may move the rows of an image that is migrated to the host, whose pitch the application does not know: rows of
  * 12 bytes, of which more than one fit into a pitch. */
-SHARING_CASE(migrated, 0)
+SHARING_CASE("objects that are migrated to the host", migrated, 0)
 {
     enum { WIDTH = 3, HEIGHT = 100, BYTES = WIDTH * HEIGHT * 4 };
     struct rig_desc desc = kind_desc(KIND_2D);
@@ -79,7 +87,7 @@ SHARING_CASE(migrated, 0)
     rig_release(texture);
 }
 
-SHARING_CASE(chosen, 0)
+SHARING_CASE("chosen for devices that compute in the host's memory", chosen, 0)
 {
     struct shared all[KINDS];
     fake_d3d_stays(true);
@@ -106,17 +114,17 @@ static void again(const char *setting, const char *value, const char *text)
     test_setenv(setting, NULL);
 }
 
-static void copies_images(void)
+CASE("not for a driver with images of its own", copies_images)
 {
     again("CLD3D_TEST_COPIES", "images", "chosen");
 }
 
-static void copies_buffers(void)
+CASE("not for a driver with buffers of its own", copies_buffers)
 {
     again("CLD3D_TEST_COPIES", "buffers", "chosen");
 }
 
-static void late_counts(void)
+CASE("for a driver that counts an ended command for a moment", late_counts)
 {
     again("CLD3D_TEST_LATE_COUNTS", "1", "chosen");
     again("CLD3D_TEST_LATE_COUNTS", "1", "counted late: ");
@@ -139,7 +147,7 @@ static const struct wrong {
     {"counts what is over", "does not report when the last command that used an object has ended"},
 };
 
-SHARING_CASE(wrong_driver, 0)
+SHARING_CASE("another driver", wrong_driver, 0)
 {
     const char *driver = getenv("CLD3D_TEST_DRIVER");
     struct shared all[KINDS];
@@ -159,7 +167,7 @@ SHARING_CASE(wrong_driver, 0)
             CHECK(logged(wrongs[i].told));
 }
 
-static void wrong_drivers(void)
+CASE("not for a driver that is wrong for it, in each way", wrong_drivers)
 {
     if (!in_place() || over_copies()) {
         SKIP("needs a driver that computes in the host's memory");
@@ -220,7 +228,7 @@ static void use_devices(const struct rig *rig, cl_uint count, const cl_device_id
 
 /* A part of a device is as the whole. (PoCL 3.1 reads no images in queues of parts, and rusticl 22.3 crashes when it is asked
  * for some.) */
-SHARING_CASE(parts_of_devices, 0)
+SHARING_CASE("parts: of a device", parts_of_devices, 0)
 {
     const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
     cl_device_id parts[8];
@@ -243,7 +251,7 @@ SHARING_CASE(parts_of_devices, 0)
 }
 
 /* PoCL 3.1 ends the process now and then, with and without cld3d, where two parts use a buffer in turn. */
-static void parts_in_another_process(void)
+CASE("a device of parts", parts_in_another_process)
 {
     enum { TRIES = 5 };
     struct child_lines lines = {0};
@@ -259,7 +267,7 @@ static void parts_in_another_process(void)
 
 /* Run again with two devices, of which the last ones work in place: CLD3D_TEST_BOTH says how many. All have to, or no object
  * of their context does. */
-SHARING_CASE(both_devices, 0)
+SHARING_CASE("both devices", both_devices, 0)
 {
     const char *text = getenv("CLD3D_TEST_BOTH");
     cl_device_id devices[2];
@@ -290,87 +298,27 @@ static void with_both(const char *devices, const char *in_place_count)
     test_setenv("CLD3D_TEST_BOTH", NULL);
 }
 
-static void two_alike(void)
+CASE("two devices in a context", two_alike)
 {
     with_both("pthread pthread", "2");
 }
 
 /* PoCL's device without threads has done each command when its call returns, so nobody can see that it counts them. */
-static void one_other(void)
+CASE("two devices, of which one works in place", one_other)
 {
     with_both("basic pthread", "1");
-}
-
-/* ---- what is seen ---- */
-
-static void check_mem(cl_mem object, cl_mem_flags flags, size_t size)
-{
-    cl_mem_flags shown = 0;
-    size_t bytes = 0;
-    void *host = &bytes;
-    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_FLAGS, sizeof(shown), &shown, NULL), CL_SUCCESS);
-    CHECK_INT(shown, flags);
-    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_HOST_PTR, sizeof(host), &host, NULL), CL_SUCCESS);
-    CHECK(host == NULL);
-    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL), CL_SUCCESS);
-    CHECK_INT(bytes, size);
-}
-
-static void check_image(const struct shared *shared)
-{
-    size_t row = 0, slice = 1;
-    const size_t *region = kind_region(shared->kind);
-    CHECK_INT(clGetImageInfo(shared->object, CL_IMAGE_ROW_PITCH, sizeof(row), &row, NULL), CL_SUCCESS);
-    CHECK_INT(row, region[0] * 4);
-    CHECK_INT(clGetImageInfo(shared->object, CL_IMAGE_SLICE_PITCH, sizeof(slice), &slice, NULL), CL_SUCCESS);
-    CHECK_INT(slice, shared->kind == KIND_3D ? region[0] * region[1] * 4 : 0);
-}
-
-/* A part of a buffer inherits nothing that its parent does not show. */
-static void check_part(const struct rig *rig, const struct shared *shared)
-{
-    const cl_buffer_region region = {0, 64};
-    unsigned char bytes[64], expected[SHARED_BYTES];
-    cl_int status;
-    cl_mem part = clCreateSubBuffer(shared->object, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
-    if (!CHECK_INT(status, CL_SUCCESS))
-        return;
-    check_mem(part, CL_MEM_READ_WRITE, 64);
-    CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
-    rig_pattern(expected, sizeof(expected), 1);
-    CHECK_INT(clEnqueueReadBuffer(rig->queue, part, CL_TRUE, 0, sizeof(bytes), bytes, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_MEM(bytes, expected, sizeof(bytes));
-    CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
-}
-
-SHARING_CASE(seen, 0)
-{
-    struct shared all[KINDS];
-    fake_d3d_stays(true);
-    if (!shared_open_all(rig, 1, all))
-        return;
-    for (int kind = 0; kind < KINDS; kind++) {
-        check_mem(all[kind].object, CL_MEM_READ_WRITE, SHARED_BYTES);
-        if (kind != KIND_BUFFER)
-            check_image(&all[kind]);
-    }
-    check_part(rig, &all[KIND_BUFFER]);
-    shared_close_all(all);
 }
 
 /* ---- no copy of OpenCL's ---- */
 
 /* While an object is mapped for the application it is where Direct3D has mapped it: the bytes are there once. */
-SHARING_CASE(one_copy, 0)
+SHARING_CASE("the bytes are there once", one_copy, 0)
 {
     struct shared shared;
     cl_int status;
     size_t pitch = 0;
-    if (!in_place() || over_copies()) {
-        SKIP("the device does not compute in the host's memory");
+    if (!computes_in_place())
         return;
-    }
     fake_d3d_stays(true);
     if (!shared_open(rig, KIND_2D, 1, &shared))
         return;
@@ -385,16 +333,14 @@ SHARING_CASE(one_copy, 0)
 }
 
 /* Maps are aligned as a heap's memory, buffers as kernels want them: it lies in the staging copy all the same. */
-SHARING_CASE(aligned, 0)
+SHARING_CASE("a buffer is aligned for kernels", aligned, 0)
 {
     struct shared shared;
     cl_uint bits = 0;
     cl_int status;
     char text[192];
-    if (!in_place() || over_copies()) {
-        SKIP("the device does not compute in the host's memory");
+    if (!computes_in_place())
         return;
-    }
     fake_d3d_stays(true);
     if (!shared_open(rig, KIND_BUFFER, 1, &shared))
         return;
@@ -416,15 +362,13 @@ SHARING_CASE(aligned, 0)
 /* ---- memory that moves ---- */
 
 /* Direct3D breaks what it is known for. Nothing is lost, and a new object works. */
-SHARING_CASE(moved, 0)
+SHARING_CASE("memory that has moved against all knowledge", moved, 0)
 {
     struct shared shared;
     cl_event event = NULL;
     cl_int status;
-    if (!in_place() || over_copies()) {
-        SKIP("the device does not compute in the host's memory");
+    if (!computes_in_place())
         return;
-    }
     fake_d3d_stays(true);
     if (!shared_open(rig, KIND_2D, 1, &shared))
         return;
@@ -448,13 +392,11 @@ SHARING_CASE(moved, 0)
 
 /* Wine's Direct3D leaves all staging copies in their place but those of 3D textures. A trial on the device tells it, and
  * those objects lie in rows beside. */
-SHARING_CASE(volumes, 0)
+SHARING_CASE("3D textures whose memory moves", volumes, 0)
 {
     struct shared all[KINDS];
-    if (!in_place() || over_copies()) {
-        SKIP("the device does not compute in the host's memory");
+    if (!computes_in_place())
         return;
-    }
     fake_d3d_stays(true);
     fake_d3d_moves_volumes(true);
     if (!shared_open_all(rig, 1, all))
@@ -466,13 +408,11 @@ SHARING_CASE(volumes, 0)
 }
 
 /* OpenCL can't have the rows of 3D textures as they stay. Their staging copies go to the next objects, and none is lost. */
-SHARING_CASE(odd_slices, 0)
+SHARING_CASE("3D textures whose slices OpenCL can't have", odd_slices, 0)
 {
     struct shared first, second;
-    if (!in_place() || over_copies()) {
-        SKIP("the device does not compute in the host's memory");
+    if (!computes_in_place())
         return;
-    }
     fake_d3d_stays(true);
     fake_d3d_odd_slices(true);
     for (unsigned frame = 1; frame < 4; frame++) {
@@ -488,51 +428,10 @@ SHARING_CASE(odd_slices, 0)
     CHECK(logged("in rows beside the staging copy"));
 }
 
-/* A Direct3D that is not known to leave maps in their place moves them as it likes. */
-SHARING_CASE(moving, 0)
-{
-    struct shared all[KINDS];
-    fake_d3d_stays(false);
-    if (!shared_open_all(rig, 1, all))
-        return;
-    frames_of_all(rig, all);
-    shared_close_all(all);
-}
-
 /* ---- memory in use ---- */
 
-/* The application's last reference goes while a command waits that will write to the object. Its memory stays until then, and
- * no longer. */
-static void released_in_use(struct rig *rig, enum kind kind)
-{
-    struct shared shared;
-    unsigned char bytes[SHARED_BYTES];
-    if (!shared_open(rig, kind, 1, &shared))
-        return;
-    rig_pattern(bytes, sizeof(bytes), 9);
-    cl_event user = user_event(rig->context);
-    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-    CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &user, NULL), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
-    shared.object = NULL;
-    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-    queue_wait(rig->queue);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    CHECK(d3d_has(rig, &shared, 1));
-    shared_close(&shared);
-}
-
-SHARING_CASE(in_use, 0)
-{
-    for (int stays = 0; stays < 2; stays++) {
-        fake_d3d_stays(stays);
-        for (int kind = 0; kind < KINDS; kind++)
-            released_in_use(rig, (enum kind)kind);
-    }
-}
-
 /* The driver counts a command for a while after it has ended (copies.c). The staging copy of a released object is kept all the same. */
-SHARING_CASE(counted_late, 0)
+SHARING_CASE("counted late: the staging copy is kept", counted_late, 0)
 {
     struct shared shared;
     if (!getenv("CLD3D_TEST_LATE_COUNTS")) {
@@ -581,7 +480,7 @@ static void released_uncounted(struct rig *rig, enum kind kind)
     shared_close(&shared);
 }
 
-SHARING_CASE(uncounted, 0)
+SHARING_CASE("without counts: an object that is released while a command waits", uncounted, 0)
 {
     if (!getenv("CLD3D_TEST_UNCOUNTED")) {
         SKIP("only as a part of the case below");
@@ -594,7 +493,7 @@ SHARING_CASE(uncounted, 0)
     }
 }
 
-static void no_counts(void)
+CASE("an object that is released while a command waits and the driver can't tell", no_counts)
 {
     if (over_copies() || getenv("CLD3D_TEST_LATE_COUNTS") || getenv("CLD3D_TEST_UNCOUNTED")) {
         SKIP("runs the case above");
@@ -623,7 +522,7 @@ static void CL_CALLBACK make_there(cl_event event, cl_int status, void *data)
     atomic_store(&maker->made, true);
 }
 
-SHARING_CASE(made_in_a_callback, 0)
+SHARING_CASE("objects made in a callback", made_in_a_callback, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct maker maker = {.rig = rig, .status = 1, .made = false};
@@ -642,24 +541,8 @@ SHARING_CASE(made_in_a_callback, 0)
     }
 }
 
-/* The next object has the staging copy of the one before, and nobody else's bytes. */
-SHARING_CASE(made_again, 0)
-{
-    for (int stays = 0; stays < 2; stays++) {
-        fake_d3d_stays(stays);
-        for (unsigned i = 0; i < 6; i++) {
-            struct shared all[KINDS];
-            if (!shared_open_all(rig, 1 + i, all))
-                return;
-            for (int kind = 0; kind < KINDS; kind++)
-                CHECK(round_trip(rig, &all[kind], 1 + i + (unsigned)kind, 40 + i));
-            shared_close_all(all);
-        }
-    }
-}
-
 /* What the objects of a context have cost is told as soon as nothing uses it, whoever tells of its end. */
-SHARING_CASE(costs, 0)
+SHARING_CASE("what objects have cost is told", costs, 0)
 {
     struct shared all[KINDS];
     struct rig second;
@@ -673,35 +556,6 @@ SHARING_CASE(costs, 0)
     CHECK(lines_with(log_path, "stats: ") > before);
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("objects that are migrated to the host", migrated),
-    SHARING_TESTS("what objects have cost is told", costs),
-    SHARING_TESTS("chosen for devices that compute in the host's memory", chosen),
-    {"not for a driver with images of its own", copies_images},
-    {"not for a driver with buffers of its own", copies_buffers},
-    {"for a driver that counts an ended command for a moment", late_counts},
-    SHARING_TESTS("another driver", wrong_driver),
-    {"not for a driver that is wrong for it, in each way", wrong_drivers},
-    {"a device of parts", parts_in_another_process},
-    SHARING_TESTS("parts: of a device", parts_of_devices),
-    {"two devices in a context", two_alike},
-    {"two devices, of which one works in place", one_other},
-    SHARING_TESTS("both devices", both_devices),
-    SHARING_TESTS("an application sees nothing of the memory", seen),
-    SHARING_TESTS("the bytes are there once", one_copy),
-    SHARING_TESTS("a buffer is aligned for kernels", aligned),
-    SHARING_TESTS("memory that has moved against all knowledge", moved),
-    SHARING_TESTS("3D textures whose memory moves", volumes),
-    SHARING_TESTS("3D textures whose slices OpenCL can't have", odd_slices),
-    SHARING_TESTS("memory that moves with each map", moving),
-    SHARING_TESTS("an object that is released while a command waits", in_use),
-    SHARING_TESTS("counted late: the staging copy is kept", counted_late),
-    SHARING_TESTS("without counts: an object that is released while a command waits", uncounted),
-    {"an object that is released while a command waits and the driver can't tell", no_counts},
-    SHARING_TESTS("objects made in a callback", made_in_a_callback),
-    SHARING_TESTS("objects made again", made_again),
-};
-
 struct tap_case tap_case;
 
 int main(int argc, char **argv)
@@ -711,7 +565,7 @@ int main(int argc, char **argv)
         close(file);
     test_setenv("CLD3D_LOG", "debug,stats");
     test_setenv("CLD3D_LOG_FILE", log_path);
-    const int status = tap_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+    const int status = tap_run(argc, argv);
     remove(log_path);
     return status;
 }

@@ -132,7 +132,7 @@ static void works(const cl_icd_dispatch *table)
     CHECK_INT(status, CL_INVALID_OPERATION); /* an empty slot below */
 }
 
-static void information(void)
+CASE("what the layer says of itself", information)
 {
     struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
     cl_layer_api_version version = 0;
@@ -151,7 +151,7 @@ static void information(void)
     close_layer(&layer);
 }
 
-static void old_way(void)
+CASE("the old way", old_way)
 {
     struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
     const cl_icd_dispatch *table = NULL;
@@ -167,7 +167,7 @@ static void old_way(void)
     close_layer(&layer);
 }
 
-static void new_way(void)
+CASE("the new way", new_way)
 {
     struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
     const cl_properties none[] = {0}, unknown[] = {0x4711, 1, 0};
@@ -185,7 +185,7 @@ static void new_way(void)
 }
 
 /* A loader that knows fewer functions than we do. */
-static void short_table(void)
+CASE("a loader with fewer functions", short_table)
 {
     struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
     const cl_icd_dispatch *table = NULL;
@@ -221,7 +221,7 @@ static bool put_on(struct layer *layer, const cl_icd_dispatch *below, const cl_i
 }
 
 /* Of two in one chain the upper one passes everything on. */
-static void twice(void)
+CASE("two in one chain", twice)
 {
     struct layer lower = {"", NULL, NULL, NULL, NULL, NULL}, upper = lower;
     const cl_icd_dispatch *table = NULL;
@@ -277,7 +277,7 @@ static void *call_on(void *data)
 
 /* The library is loaded once, and each loader initialises it, the second maybe while the program calls through the first:
  * nothing changes under those calls. */
-static void two_loaders(void)
+CASE("two loaders in one process", two_loaders)
 {
     struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
     struct caller caller = {0};
@@ -323,7 +323,7 @@ static void *open_loader(const cl_icd_dispatch **table)
 }
 
 /* The first loader is in a library that the program unloads, and its functions are still those below the second one's. */
-static void first_loader_goes(void)
+CASE("the first of two loaders is unloaded", first_loader_goes)
 {
     struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
     const cl_icd_dispatch *first = NULL, *table = NULL;
@@ -352,7 +352,7 @@ static cl_int CL_API_CALL count_and_fail(cl_uint room, cl_platform_id *platforms
     return CL_OUT_OF_HOST_MEMORY;
 }
 
-static void platforms_fail(void)
+CASE("platforms are counted, but the call fails", platforms_fail)
 {
     typedef cl_int(CL_API_CALL * get_device_ids)(cl_platform_id, cl_uint, void *, cl_uint, cl_uint, cl_device_id *,
                                                  cl_uint *);
@@ -373,7 +373,7 @@ static void platforms_fail(void)
 }
 
 /* In a process that looks like Wine's the library is no layer: cld3d is above Wine there. */
-static void under_wine(void)
+CASE("in a process of Wine's", under_wine)
 {
     struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
     const cl_icd_dispatch *table = NULL;
@@ -389,16 +389,4 @@ static void under_wine(void)
         dlclose(ntdll);
 }
 
-static const struct tap_test tests[] = {
-    {"what the layer says of itself", information},
-    {"the old way", old_way},
-    {"the new way", new_way},
-    {"a loader with fewer functions", short_table},
-    {"two in one chain", twice},
-    {"two loaders in one process", two_loaders},
-    {"the first of two loaders is unloaded", first_loader_goes},
-    {"platforms are counted, but the call fails", platforms_fail},
-    {"in a process of Wine's", under_wine},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -201,7 +201,7 @@ static void use(const struct copy *top)
 
 /* ---- chains ---- */
 
-static void layer_alone(void)
+CASE("the layer alone", layer_alone)
 {
     struct copy layer, loader;
     if (!has_wines_opencl())
@@ -227,7 +227,7 @@ static void passes_on(const struct copy *copy)
     CHECK(passes && strncmp(passes, "cld3d ", 6) == 0);
 }
 
-static void layer_above_drop_in(void)
+CASE("the layer above the drop-in", layer_above_drop_in)
 {
     struct copy drop_in, layer, loader;
     if (open_library(&drop_in, "OpenCL.dll", "drop-in") && open_layer(&layer, "layer")) {
@@ -245,7 +245,7 @@ static void layer_above_drop_in(void)
     close_copy(&drop_in);
 }
 
-static void drop_in_above_layer(void)
+CASE("the drop-in above the layer", drop_in_above_layer)
 {
     struct copy drop_in, layer, loader;
     if (!has_wines_opencl())
@@ -266,7 +266,7 @@ static void drop_in_above_layer(void)
 }
 
 /* A driver's own sharing would be replaced. Another cld3d's is not. */
-static void forced(void)
+CASE("CLD3D_FORCE does not make two act", forced)
 {
     SetEnvironmentVariableA("CLD3D_FORCE", "1");
     layer_above_drop_in();
@@ -274,7 +274,7 @@ static void forced(void)
     SetEnvironmentVariableA("CLD3D_FORCE", NULL);
 }
 
-static void layer_twice(void)
+CASE("the layer twice", layer_twice)
 {
     struct copy one, other, loader;
     if (!has_wines_opencl())
@@ -292,7 +292,7 @@ static void layer_twice(void)
 }
 
 /* The layer calls the driver's functions, and not those that the loader exports, which would call the layer. */
-static void driver_with_sharing(void)
+CASE("a driver with sharing of its own", driver_with_sharing)
 {
     struct copy layer, loader;
     cl_platform_id platform = NULL;
@@ -353,17 +353,17 @@ static void layer_over_nothing(const char *what)
     close_copy(&layer);
 }
 
-static void no_driver(void)
+CASE("a loader that finds no driver", no_driver)
 {
     layer_over_nothing("no driver");
 }
 
-static void no_platforms(void)
+CASE("a loader that has no platforms", no_platforms)
 {
     layer_over_nothing("no platforms");
 }
 
-static void no_driver_drop_in_above(void)
+CASE("a loader without a driver, the drop-in above", no_driver_drop_in_above)
 {
     struct copy drop_in, layer, loader;
     if (open_layer(&layer, "layer") && open_loader_without(&loader, "no driver", "loader")) {
@@ -381,7 +381,7 @@ static void no_driver_drop_in_above(void)
     close_copy(&layer);
 }
 
-static void says_so(void)
+CASE("who passes on says so", says_so)
 {
     char path[MAX_PATH + 32], text[8192] = "";
     if (!has_wines_opencl())
@@ -402,17 +402,4 @@ static void says_so(void)
     DeleteFileA(path);
 }
 
-static const struct tap_test tests[] = {
-    {"the layer alone", layer_alone},
-    {"the layer above the drop-in", layer_above_drop_in},
-    {"the drop-in above the layer", drop_in_above_layer},
-    {"CLD3D_FORCE does not make two act", forced},
-    {"the layer twice", layer_twice},
-    {"a driver with sharing of its own", driver_with_sharing},
-    {"who passes on says so", says_so},
-    {"a loader that finds no driver", no_driver},
-    {"a loader that has no platforms", no_platforms},
-    {"a loader without a driver, the drop-in above", no_driver_drop_in_above},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -4,7 +4,7 @@
 
 /* A context is one reference on the device, an object one on its resource; nothing that a program does with them
  * changes that. A staging copy stays with the context. */
-SHARING_CASE(one_each, 0)
+SHARING_CASE("one reference each", one_each, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared shared;
@@ -37,7 +37,7 @@ SHARING_CASE(one_each, 0)
 }
 
 /* Only the application's last release gives the resource back, and then its subresource may have a new object. */
-SHARING_CASE(object_retains, 0)
+SHARING_CASE("an object retained and released", object_retains, 0)
 {
     enum { RETAINS = 5 };
     for (int kind = 0; kind < KINDS; kind++) {
@@ -67,7 +67,7 @@ SHARING_CASE(object_retains, 0)
 
 /* The device goes with the application's last reference to the context, though the queue and the object hold that for
  * longer: they still work. */
-SHARING_CASE(context_retains, 0)
+SHARING_CASE("a context retained and released", context_retains, 0)
 {
     struct shared shared;
     struct rig second;
@@ -137,12 +137,12 @@ static void through_the_queue(struct rig *rig, bool retained)
     shared_close(&shared);
 }
 
-SHARING_CASE(used_through_its_queue, 0)
+SHARING_CASE("a context used through its queue", used_through_its_queue, 0)
 {
     through_the_queue(rig, false);
 }
 
-SHARING_CASE(retained_through_its_queue, 0)
+SHARING_CASE("a context retained through its queue", retained_through_its_queue, 0)
 {
     through_the_queue(rig, true);
 }
@@ -331,37 +331,25 @@ static void every_order(const struct rig *rig, enum kind kind, enum part part, b
     shared_close(&set.shared);
 }
 
-SHARING_CASE(orders_buffer, 0)
+SHARING_CASE("every order: buffers", orders_of_buffers, 0)
 {
     every_order(rig, KIND_BUFFER, NO_PART, false);
     every_order(rig, KIND_BUFFER, NO_PART, true);
-}
-
-SHARING_CASE(orders_2d, 0)
-{
-    every_order(rig, KIND_2D, NO_PART, false);
-    every_order(rig, KIND_2D, NO_PART, true);
-}
-
-SHARING_CASE(orders_3d, 0)
-{
-    every_order(rig, KIND_3D, NO_PART, false);
-    every_order(rig, KIND_3D, NO_PART, true);
-}
-
-SHARING_CASE(orders_sub_buffer, 0)
-{
     every_order(rig, KIND_BUFFER, SUB_BUFFER, true);
+    every_order(rig, KIND_BUFFER, IMAGE_OF_BUFFER, false);
 }
 
-SHARING_CASE(orders_image_of_buffer, 0)
+SHARING_CASE("every order: textures", orders_of_textures, 0)
 {
-    every_order(rig, KIND_BUFFER, IMAGE_OF_BUFFER, false);
+    for (int acquired = 0; acquired < 2; acquired++) {
+        every_order(rig, KIND_2D, NO_PART, acquired);
+        every_order(rig, KIND_3D, NO_PART, acquired);
+    }
 }
 
 /* A context that is gone for the application, and then the device too: what is left keeps working, since the resource
  * keeps its device. */
-SHARING_CASE(only_the_object_is_left, 0)
+SHARING_CASE("context and device go first", only_the_object_is_left, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared shared;
@@ -385,18 +373,4 @@ SHARING_CASE(only_the_object_is_left, 0)
     }
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("one reference each", one_each),
-    SHARING_TESTS("an object retained and released", object_retains),
-    SHARING_TESTS("a context retained and released", context_retains),
-    SHARING_TESTS("a context used through its queue", used_through_its_queue),
-    SHARING_TESTS("a context retained through its queue", retained_through_its_queue),
-    SHARING_TESTS("every order: buffer", orders_buffer),
-    SHARING_TESTS("every order: 2D texture", orders_2d),
-    SHARING_TESTS("every order: 3D texture", orders_3d),
-    SHARING_TESTS("every order: buffer with a sub-buffer", orders_sub_buffer),
-    SHARING_TESTS("every order: buffer with an image", orders_image_of_buffer),
-    SHARING_TESTS("context and device go first", only_the_object_is_left),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

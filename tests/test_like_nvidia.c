@@ -28,7 +28,7 @@ static unsigned run_over_few_formats(const char *cases)
     return passed;
 }
 
-static void again(void)
+CASE("over a driver that answers as NVIDIA's does", again)
 {
     if (getenv("CLD3D_TEST_OVER_LIKE_NVIDIA")) {
         SKIP("runs the cases below");
@@ -57,7 +57,7 @@ static void make(const struct rig *rig, const cl_context_properties *list, cl_in
     }
 }
 
-SHARING_CASE(no_platform, RIG_NO_CONTEXT)
+SHARING_CASE("like NVIDIA: no platform is named", no_platform, RIG_NO_CONTEXT)
 {
     const cl_context_properties list[] = {rig->api->context_device, (cl_context_properties)rig->device, 0};
     if (over_layer())
@@ -86,7 +86,7 @@ static void others_refused(const struct rig *rig, void *handle, const struct sha
     CHECK_INT(status, CL_INVALID_DEVICE);
 }
 
-SHARING_CASE(handles_of_other_kinds, 0)
+SHARING_CASE("like NVIDIA: handles of other kinds", handles_of_other_kinds, 0)
 {
     struct shared shared, spare;
     cl_int status = 1;
@@ -107,7 +107,7 @@ SHARING_CASE(handles_of_other_kinds, 0)
 }
 
 /* An acquire behind an event that fails has failed, though the driver waits without an error. */
-SHARING_CASE(failed_event, 0)
+SHARING_CASE("like NVIDIA: an acquire behind a failed event", failed_event, 0)
 {
     struct shared shared;
     cl_int status = 1;
@@ -126,7 +126,7 @@ SHARING_CASE(failed_event, 0)
 }
 
 /* Deferred commands behind a user event that fails: their events tell what became of the object. */
-SHARING_CASE(failed_chain, 0)
+SHARING_CASE("like NVIDIA: a chain behind an event that fails", failed_chain, 0)
 {
     struct shared shared;
     cl_event ends[3] = {NULL, NULL, NULL};
@@ -153,7 +153,7 @@ SHARING_CASE(failed_chain, 0)
     shared_close(&shared);
 }
 
-SHARING_CASE(times, RIG_PROFILING)
+SHARING_CASE("like NVIDIA: an acquire ends after it began", times, RIG_PROFILING)
 {
     struct shared all[KINDS];
     if (!over_layer() || !shared_open_all(rig, 1, all))
@@ -172,7 +172,7 @@ SHARING_CASE(times, RIG_PROFILING)
 }
 
 /* Given back without being set, by the program's first reference or its last. One that is set is left as it is. */
-SHARING_CASE(unset_user_events, 0)
+SHARING_CASE("named NVIDIA: user events that are never set", unset_user_events, 0)
 {
     struct rig second;
     if (!over_layer() || !second_open(rig, &second))
@@ -205,7 +205,7 @@ static void has_kernel(const struct rig *rig, cl_program program)
 
 static const char no_arguments[] = "kernel void k(void) {}";
 
-SHARING_CASE(without_arguments, 0)
+SHARING_CASE("like NVIDIA: a kernel without arguments", without_arguments, 0)
 {
     const char *sources[] = {no_arguments, "kernel void k(void) { this is none }"};
     cl_int status;
@@ -236,7 +236,8 @@ static void await(atomic_int *calls)
     CHECK_INT(atomic_load(calls), 1);
 }
 
-SHARING_CASE(without_arguments_later, 0)
+SHARING_CASE("named NVIDIA: a kernel without arguments, built with a callback, and compiled", without_arguments_later,
+             0)
 {
     const char *source = no_arguments;
     atomic_int calls = 0;
@@ -298,7 +299,7 @@ static void fail_blocking(const struct rig *rig, cl_mem image, enum blocking_way
     CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
 }
 
-SHARING_CASE(failed_blocking, 0)
+SHARING_CASE("emulated over NVIDIA: blocking commands behind an event that fails", failed_blocking, 0)
 {
     const cl_image_format format = {CL_RG, CL_UNORM_INT8};
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = SIDE, .image_height = SIDE};
@@ -314,18 +315,4 @@ SHARING_CASE(failed_blocking, 0)
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
-static const struct tap_test tests[] = {
-    {"over a driver that answers as NVIDIA's does", again},
-    SHARING_TESTS("like NVIDIA: no platform is named", no_platform),
-    SHARING_TESTS("like NVIDIA: handles of other kinds", handles_of_other_kinds),
-    SHARING_TESTS("like NVIDIA: an acquire behind a failed event", failed_event),
-    SHARING_TESTS("like NVIDIA: a chain behind an event that fails", failed_chain),
-    SHARING_TESTS("like NVIDIA: an acquire ends after it began", times),
-    SHARING_TESTS("emulated over NVIDIA: blocking commands behind an event that fails", failed_blocking),
-    SHARING_TESTS("like NVIDIA: a kernel without arguments", without_arguments),
-    SHARING_TESTS("named NVIDIA: a kernel without arguments, built with a callback, and compiled",
-                  without_arguments_later),
-    SHARING_TESTS("named NVIDIA: user events that are never set", unset_user_events),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -52,7 +52,7 @@ static void standard_errors(const char *file, char *text, size_t size)
     unlink(name);
 }
 
-static void to_the_standard_errors(void)
+CASE("messages go to the standard error stream", to_the_standard_errors)
 {
     char text[256] = "";
     standard_errors(NULL, text, sizeof(text));
@@ -61,7 +61,7 @@ static void to_the_standard_errors(void)
     CHECK_STR(text, line);
 }
 
-static void to_a_file(void)
+CASE("messages go to a file", to_a_file)
 {
     char name[64], text[256] = "";
     own_name(name, sizeof(name), "own");
@@ -74,7 +74,7 @@ static void to_a_file(void)
 }
 
 /* What is wrong with it nobody could be told otherwise. */
-static void to_no_file(void)
+CASE("messages for a file that can't be written go to the standard error stream", to_no_file)
 {
     char text[256] = "";
     standard_errors("no-such-folder/own.log", text, sizeof(text));
@@ -97,7 +97,7 @@ static void set_test_variable(const char *value)
     set_variable("CLD3D_TEST", value);
 }
 
-static void empty_text(void)
+CASE("an empty setting is none", empty_text)
 {
     char value[8] = "before";
     set_test_variable("");
@@ -106,7 +106,7 @@ static void empty_text(void)
 }
 
 /* A line has room for so many bytes; what is more of a message is left out. */
-static void long_messages(void)
+CASE("a message that is longer than a line", long_messages)
 {
     enum { ROOM = 1023 };
     char name[64], text[4 * ROOM] = "", message[2001];
@@ -129,12 +129,4 @@ static void long_messages(void)
     unlink(name);
 }
 
-static const struct tap_test tests[] = {
-    {"messages go to the standard error stream", to_the_standard_errors},
-    {"messages go to a file", to_a_file},
-    {"messages for a file that can't be written go to the standard error stream", to_no_file},
-    {"a message that is longer than a line", long_messages},
-    {"an empty setting is none", empty_text},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

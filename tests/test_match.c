@@ -21,7 +21,7 @@ static bool disguise(void)
     return false;
 }
 
-static void run_on(const char *devices, const char *cases, const char *looks)
+static void run_with(const char *cases, const char *looks)
 {
     char layers[1024];
     const char *vendors = getenv("OCL_ICD_VENDORS");
@@ -33,136 +33,117 @@ static void run_on(const char *devices, const char *cases, const char *looks)
     if (!CHECK(before != NULL) || !CHECK(layer != NULL) || strstr(before, "disguise"))
         return;
     snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
-    test_setenv("POCL_DEVICES", devices);
+    test_setenv("POCL_DEVICES", "basic pthread");
     test_setenv(DRESSED_VARIABLE, looks);
     CHECK_INT(run_again(cases, "OPENCL_LAYERS", layers), 2);
     test_setenv(DRESSED_VARIABLE, NULL);
     test_setenv("POCL_DEVICES", NULL);
 }
 
-static void run_with(const char *cases, const char *looks)
+/* DXVK's DXGI in the loader's reach, which the program has not loaded. */
+CASE("no DXGI is loaded for a LUID", luid_loads_nothing)
 {
-    run_on("basic pthread", cases, looks);
+    char folder[512];
+    const char *library = getenv("CLD3D_TEST_UNUSED_DXGI");
+    if (!CHECK(library != NULL) || !CHECK(strlen(library) < sizeof(folder)))
+        return;
+    strcpy(folder, library);
+    *strrchr(folder, '/') = '\0';
+    CHECK_INT(run_again("unused DXGI: ", "LD_LIBRARY_PATH", folder), 1);
 }
 
-static void by_luid(void)
+/* The first device has no LUID. */
+static void ask_for_luid(void)
 {
-    run_with("cards: the second", "1002:29:Radeon RX 6800;1234:2a:Something else");
+    enum { LUID_VALID = 0x106C }; /* CL_DEVICE_LUID_VALID_KHR */
+    cl_platform_id platform = NULL;
+    cl_device_id device = NULL;
+    cl_bool valid = CL_TRUE;
+    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceInfo(device, LUID_VALID, sizeof(valid), &valid, NULL), CL_SUCCESS);
+    CHECK_INT(valid, CL_FALSE);
 }
 
-static void by_name(void)
+CASE("unused DXGI: the query of a LUID", unused_dxgi)
 {
-    run_with("cards: the second",
-             "1002:0:AMD Radeon Graphics (raphael_mendocino);1002:0:AMD Radeon RX 6800 (radeonsi, navi21)");
-    run_with("cards: the second", "1002:0:whatever;10de:0:AMD(R) Radeon(C) RX 6800 (C)");
-    run_with("cards: the second", "1002:0:AMD Radeon RX 6800 XT (navi21);1002:0:AMD Radeon RX 6800 (radeonsi, navi21)");
-    run_with("cards: the second", "1002:0:AMD Radeon(tm) Graphics;1002:0:AMD Radeon(tm) RX 6800");
+    ask_for_luid();
+    CHECK(getenv("CLD3D_TEST_DXGI_LOADED") == NULL);
 }
 
-static void by_vendor(void)
+/* The program has loaded DXGI. Windows allows no process to use a factory of 1.0 beside those of 1.1. */
+CASE("the adapters are those of DXGI 1.1", later_factory)
 {
-    run_with("cards: both", "1002:0:whatever;1002:0:something");
-    run_with("cards: both", "1002:0:(gfx1030);1002:0:(R)");
+    const char *file = getenv("CLD3D_TEST_UNUSED_DXGI");
+    void *dxgi = file ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!CHECK(dxgi != NULL))
+        return;
+    ask_for_luid();
+    const char *asked = getenv("CLD3D_TEST_DXGI_FACTORY");
+    CHECK_STR(asked ? asked : "none", "1.1");
+    dlclose(dxgi);
 }
 
-/* ROCm names its devices after instruction sets, and tells which they are on the bus. */
-static void by_bus(void)
+/* Looks of two devices: vendor, LUID, name; and what then is so. */
+static const struct {
+    const char *cases, *looks;
+} all_looks[] = {
+    {"cards: the second", "1002:29:Radeon RX 6800;1234:2a:Something else"}, /* the LUID tells */
+    /* The name tells among devices of one vendor. */
+    {"cards: the second",
+     "1002:0:AMD Radeon Graphics (raphael_mendocino);1002:0:AMD Radeon RX 6800 (radeonsi, navi21)"},
+    {"cards: the second", "1002:0:whatever;10de:0:AMD(R) Radeon(C) RX 6800 (C)"},
+    {"cards: the second", "1002:0:AMD Radeon RX 6800 XT (navi21);1002:0:AMD Radeon RX 6800 (radeonsi, navi21)"},
+    {"cards: the second", "1002:0:AMD Radeon(tm) Graphics;1002:0:AMD Radeon(tm) RX 6800"},
+    /* Without a name all of the vendor. */
+    {"cards: both", "1002:0:whatever;1002:0:something"},
+    {"cards: both", "1002:0:(gfx1030);1002:0:(R)"},
+    /* ROCm names its devices after instruction sets, and tells which they are on the bus. */
+    {"cards: the second", "1002:0:gfx1036;1002:0:gfx1030"},
+    /* A rasteriser is no device's hardware, whatever vendor and name say. */
+    {"cards: a rasteriser", "1414:0:Some card;1002:0:Some card"},
+    /* Where no device is the hardware and none is a CPU, programs that take only preferred ones still get some. */
+    {"cards: both", "1002:29:AMD Radeon RX 6800;1002:28:AMD Radeon RX 6800"},
+    {"cards: both", "10de:0:NVIDIA H200;8086:0:Intel Arc"},
+    {"cards: the second", "10de:0:NVIDIA H200"}, /* the second is a CPU, not in disguise */
+    /* A CPU is no adapter's hardware, though it is of the same vendor and has the adapter's name. */
+    {"cards: the second", "1002:0:CPU of the vendor;1002:0:gfx1036"},
+    {"cards: the second", "10de:0:NVIDIA H200;1002:0:CPU AMD Radeon RX 6800"},
+    /* A name that only holds the other one counts among one vendor's devices. */
+    {"cards: the first", "1002:0:whatever;10de:0:Radeon RX 6800"},
+    /* DXVK shows NVIDIA's cards as AMD's, with their own names. */
+    {"cards: the second", "10de:0:NVIDIA H200;10de:0:AMD Radeon RX 6800"},
+    {"cards: the second", "1002:0:whatever;10de:0:AMD Radeon RX 6800"},
+    /* Mesa's OpenCL over Vulkan puts the name in brackets. */
+    {"cards: the second", "1002:0:whatever;10de:0:zink Vulkan 1.3(AMD Radeon RX 6800 (NVK) (MESA_NVK))"},
+    {"cards: the second",
+     "1002:0:zink without a name;1002:0:zink Vulkan 1.3(AMD Radeon RX 6800 (RADV NAVI21) (MESA_RADV))"},
+    /* Plain Direct3D 9 tells no LUID. */
+    {"cards, DX9: by LUID or name", "1002:29:AMD Radeon RX 6800;1234:2a:Something else"},
+    /* The wrong card has the name that is shown. */
+    {"cards, DX9: hidden", "1002:0:AMD Radeon RX 6700 XT;8086:0:Intel(R) Graphics"},
+    {"cards, DX9: two adapters", "1002:0:gfx1030;10de:0:whatever"},
+    /* Devices without images, and without the formats. */
+    {"cards: one without images", "1002:0:gfx1030;1002:0:Blind"},
+    {"cards: one without images", "1002:0:gfx1030;1002:0:Gone"},
+    {"cards, DX9: one without images", "1002:0:gfx1030;1002:0:Blind"},
+    {"cards, DX9: one without images", "1002:0:gfx1030;1002:0:Gone"},
+    {"cards: no format", "1002:0:Formatless;1002:0:gfx1036"},
+    {"cards: no format", "1002:0:Imageless;1002:0:gfx1036"},
+    {"cards, DX9: no format", "1002:0:Formatless;1002:0:gfx1036"},
+};
+
+CASE("devices that look in each way", each_look)
 {
-    run_with("cards: the second", "1002:0:gfx1036;1002:0:gfx1030");
+    for (size_t i = 0; i < sizeof(all_looks) / sizeof(all_looks[0]); i++) {
+        const int failures = atomic_load(&tap_case.failures);
+        run_with(all_looks[i].cases, all_looks[i].looks);
+        if (atomic_load(&tap_case.failures) != failures)
+            printf("# that was %s, %s\n", all_looks[i].cases, all_looks[i].looks);
+    }
 }
 
-/* A rasteriser is no device's hardware, whatever vendor and name say. */
-static void rasterisers(void)
-{
-    run_with("cards: a rasteriser", "1414:0:Some card;1002:0:Some card");
-}
-
-/* Where no device is the hardware and none is a CPU, programs that take only preferred ones still get some. */
-static void other_luid(void)
-{
-    run_with("cards: both", "1002:29:AMD Radeon RX 6800;1002:28:AMD Radeon RX 6800");
-}
-
-static void nothing_alike(void)
-{
-    run_with("cards: both", "10de:0:NVIDIA H200;8086:0:Intel Arc");
-}
-
-/* The second device is not disguise. */
-static void a_cpu(void)
-{
-    run_with("cards: the second", "10de:0:NVIDIA H200");
-}
-
-/* A CPU is no adapter's hardware, though it is of the same vendor and has the adapter's name. */
-static void cpu_of_vendor(void)
-{
-    run_with("cards: the second", "1002:0:CPU of the vendor;1002:0:gfx1036");
-    run_with("cards: the second", "10de:0:NVIDIA H200;1002:0:CPU AMD Radeon RX 6800");
-}
-
-/* A name that only holds the other one counts among one vendor's devices. */
-static void other_vendor(void)
-{
-    run_with("cards: the first", "1002:0:whatever;10de:0:Radeon RX 6800");
-}
-
-/* DXVK shows NVIDIA's cards as AMD's, with their own names. */
-static void vendor_hidden(void)
-{
-    run_with("cards: the second", "10de:0:NVIDIA H200;10de:0:AMD Radeon RX 6800");
-    run_with("cards: the second", "1002:0:whatever;10de:0:AMD Radeon RX 6800");
-}
-
-/* Mesa's OpenCL over Vulkan puts the name in brackets. */
-static void over_vulkan(void)
-{
-    run_with("cards: the second", "1002:0:whatever;10de:0:zink Vulkan 1.3(AMD Radeon RX 6800 (NVK) (MESA_NVK))");
-    run_with("cards: the second",
-             "1002:0:zink without a name;1002:0:zink Vulkan 1.3(AMD Radeon RX 6800 (RADV NAVI21) (MESA_RADV))");
-}
-
-/* Plain Direct3D 9 tells no LUID. */
-static void dx9_by_luid(void)
-{
-    run_with("cards, DX9: by LUID or name", "1002:29:AMD Radeon RX 6800;1234:2a:Something else");
-}
-
-/* The wrong card has the name that is shown. */
-static void dx9_hidden(void)
-{
-    run_with("cards, DX9: hidden", "1002:0:AMD Radeon RX 6700 XT;8086:0:Intel(R) Graphics");
-}
-
-static void dx9_lists(void)
-{
-    run_with("cards, DX9: two adapters", "1002:0:gfx1030;10de:0:whatever");
-}
-
-static void blind(void)
-{
-    run_with("cards: one without images", "1002:0:gfx1030;1002:0:Blind");
-    run_with("cards: one without images", "1002:0:gfx1030;1002:0:Gone");
-}
-
-static void dx9_blind(void)
-{
-    run_with("cards, DX9: one without images", "1002:0:gfx1030;1002:0:Blind");
-    run_with("cards, DX9: one without images", "1002:0:gfx1030;1002:0:Gone");
-}
-
-static void formatless(void)
-{
-    run_with("cards: no format", "1002:0:Formatless;1002:0:gfx1036");
-    run_with("cards: no format", "1002:0:Imageless;1002:0:gfx1036");
-}
-
-static void dx9_formatless(void)
-{
-    run_with("cards, DX9: no format", "1002:0:Formatless;1002:0:gfx1036");
-}
-
-static void memoryless(void)
+CASE("a device without memory", memoryless)
 {
     if (over_import()) {
         SKIP("an import moves no bytes, so that no command of it is short of memory");
@@ -202,22 +183,22 @@ static void preferred_are(struct rig *rig, bool first, bool second)
     rig_release(device);
 }
 
-SHARING_CASE(first, 0)
+SHARING_CASE("cards: the first", first, 0)
 {
     preferred_are(rig, true, false);
 }
 
-SHARING_CASE(second, 0)
+SHARING_CASE("cards: the second", second, 0)
 {
     preferred_are(rig, false, true);
 }
 
-SHARING_CASE(both, 0)
+SHARING_CASE("cards: both", both, 0)
 {
     preferred_are(rig, true, true);
 }
 
-SHARING_CASE(rasteriser, 0)
+SHARING_CASE("cards: a rasteriser", rasteriser, 0)
 {
     static const struct fake_d3d_adapter all[] = {
         {"Some card", 0x1414, 0x8d, {0x2a, 0}},
@@ -295,7 +276,7 @@ static const cl_uint dx9_preferred = CL_PREFERRED_DEVICES_FOR_DX9_MEDIA_ADAPTER_
                      dx9_all = CL_ALL_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR;
 
 /* What a plain device does not tell can't speak against its hardware: vendor and name do. */
-DX9_CASE(dx9_luid, RIG_NO_CONTEXT)
+DX9_CASE("cards, DX9: by LUID or name", dx9_luid, RIG_NO_CONTEXT)
 {
     cl_device_id all[2], found;
     cl_uint count = 0;
@@ -333,7 +314,7 @@ static cl_device_id preferred_with(const struct dx9 *dx9, IDirect3DDevice9 *devi
 
 /* DXVK shows Intel's GPUs as a card of AMD, and the UUID of the Vulkan device as the adapter's identifier. Another
  * Direct3D's identifier is no device's UUID, and says nothing against any. */
-DX9_CASE(dx9_hides, RIG_NO_CONTEXT)
+DX9_CASE("cards, DX9: hidden", dx9_hides, RIG_NO_CONTEXT)
 {
     cl_device_id all[2];
     if (!disguise())
@@ -349,7 +330,7 @@ DX9_CASE(dx9_hides, RIG_NO_CONTEXT)
 }
 
 /* What is preferred for a list of adapters is so for each of them. */
-DX9_CASE(dx9_two_adapters, RIG_NO_CONTEXT)
+DX9_CASE("cards, DX9: two adapters", dx9_two_adapters, RIG_NO_CONTEXT)
 {
     cl_device_id all[2], found;
     cl_uint count = 0;
@@ -436,7 +417,7 @@ static void check_contexts(cl_platform_id platform, const cl_device_id devices[2
     }
 }
 
-SHARING_CASE(one_blind, RIG_NO_CONTEXT)
+SHARING_CASE("cards: one without images", one_blind, RIG_NO_CONTEXT)
 {
     const cl_uint sets[] = {rig->api->preferred_set, rig->api->all_set};
     cl_device_id devices[2] = {NULL, NULL}, found = NULL;
@@ -458,7 +439,7 @@ SHARING_CASE(one_blind, RIG_NO_CONTEXT)
     rig_release(device);
 }
 
-DX9_CASE(dx9_one_blind, RIG_NO_CONTEXT)
+DX9_CASE("cards, DX9: one without images", dx9_one_blind, RIG_NO_CONTEXT)
 {
     cl_device_id devices[2] = {NULL, NULL}, found;
     cl_uint count = 0;
@@ -475,7 +456,7 @@ DX9_CASE(dx9_one_blind, RIG_NO_CONTEXT)
 /* ---- a device that has none of the formats ---- */
 
 /* The extension has one code for a format that is in its table but not in OpenCL. Buffers need no format. */
-SHARING_CASE(no_format, 0)
+SHARING_CASE("cards: no format", no_format, 0)
 {
     struct shared shared;
     if (!disguise())
@@ -492,7 +473,7 @@ SHARING_CASE(no_format, 0)
     }
 }
 
-DX9_CASE(dx9_no_format, 0)
+DX9_CASE("cards, DX9: no format", dx9_no_format, 0)
 {
     struct dx9_surface s;
     cl_int status = 1;
@@ -515,7 +496,7 @@ static void set_memory(bool some)
 }
 
 /* The driver's code is the call's, nothing is kept and nothing changes hands. */
-SHARING_CASE(no_memory, 0)
+SHARING_CASE("cards: no memory", no_memory, 0)
 {
     unsigned char bytes[SHARED_BYTES];
     struct shared all[KINDS];
@@ -552,86 +533,4 @@ SHARING_CASE(no_memory, 0)
     shared_close_all(all);
 }
 
-/* DXVK's DXGI in the loader's reach, which the program has not loaded. */
-static void luid_loads_nothing(void)
-{
-    char folder[512];
-    const char *library = getenv("CLD3D_TEST_UNUSED_DXGI");
-    if (!CHECK(library != NULL) || !CHECK(strlen(library) < sizeof(folder)))
-        return;
-    strcpy(folder, library);
-    *strrchr(folder, '/') = '\0';
-    CHECK_INT(run_again("unused DXGI: ", "LD_LIBRARY_PATH", folder), 1);
-}
-
-/* The first device has no LUID. */
-static void ask_for_luid(void)
-{
-    enum { LUID_VALID = 0x106C }; /* CL_DEVICE_LUID_VALID_KHR */
-    cl_platform_id platform = NULL;
-    cl_device_id device = NULL;
-    cl_bool valid = CL_TRUE;
-    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
-    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
-    CHECK_INT(clGetDeviceInfo(device, LUID_VALID, sizeof(valid), &valid, NULL), CL_SUCCESS);
-    CHECK_INT(valid, CL_FALSE);
-}
-
-static void unused_dxgi(void)
-{
-    ask_for_luid();
-    CHECK(getenv("CLD3D_TEST_DXGI_LOADED") == NULL);
-}
-
-/* The program has loaded DXGI. Windows allows no process to use a factory of 1.0 beside those of 1.1. */
-static void later_factory(void)
-{
-    const char *file = getenv("CLD3D_TEST_UNUSED_DXGI");
-    void *dxgi = file ? dlopen(file, RTLD_NOW | RTLD_LOCAL) : NULL;
-    if (!CHECK(dxgi != NULL))
-        return;
-    ask_for_luid();
-    const char *asked = getenv("CLD3D_TEST_DXGI_FACTORY");
-    CHECK_STR(asked ? asked : "none", "1.1");
-    dlclose(dxgi);
-}
-
-static const struct tap_test tests[] = {
-    {"no DXGI is loaded for a LUID", luid_loads_nothing},
-    {"unused DXGI: the query of a LUID", unused_dxgi},
-    {"the adapters are those of DXGI 1.1", later_factory},
-    {"the LUID tells", by_luid},
-    {"the name tells among devices of one vendor", by_name},
-    {"without a name all of the vendor", by_vendor},
-    {"the device's ID on the bus", by_bus},
-    {"rasterisers are nobody's hardware", rasterisers},
-    SHARING_TESTS("cards: a rasteriser", rasteriser),
-    {"other hardware alone: all that can share", other_luid},
-    {"no hardware alike: all that can share", nothing_alike},
-    {"no hardware alike, but a CPU", a_cpu},
-    {"a CPU of the adapter's vendor", cpu_of_vendor},
-    {"another vendor is other hardware", other_vendor},
-    {"the same name under another vendor's number", vendor_hidden},
-    {"the name of a device over Vulkan", over_vulkan},
-    SHARING_TESTS("cards: the first", first),
-    SHARING_TESTS("cards: the second", second),
-    SHARING_TESTS("cards: both", both),
-    {"Direct3D 9 by LUID and by name", dx9_by_luid},
-    DX9_TESTS("cards, DX9: by LUID or name", dx9_luid),
-    {"Direct3D 9: a card behind another's name", dx9_hidden},
-    DX9_TESTS("cards, DX9: hidden", dx9_hides),
-    {"Direct3D 9: the adapters of a list", dx9_lists},
-    DX9_TESTS("cards, DX9: two adapters", dx9_two_adapters),
-    {"a device without images", blind},
-    SHARING_TESTS("cards: one without images", one_blind),
-    {"Direct3D 9: a device without images", dx9_blind},
-    DX9_TESTS("cards, DX9: one without images", dx9_one_blind),
-    {"a device without the formats", formatless},
-    SHARING_TESTS("cards: no format", no_format),
-    {"Direct3D 9: a device without the formats", dx9_formatless},
-    DX9_TESTS("cards, DX9: no format", dx9_no_format),
-    {"a device without memory", memoryless},
-    SHARING_TESTS("cards: no memory", no_memory),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -16,7 +16,7 @@ static bool over_below(void)
     return false;
 }
 
-static void again(void)
+CASE("functions that a driver gives by name", again)
 {
     if (getenv("CLD3D_TEST_BELOW_NAMES")) {
         SKIP("runs the cases below");
@@ -27,7 +27,7 @@ static void again(void)
     test_setenv("CLD3D_TEST_BELOW_NAMES", NULL);
 }
 
-SHARING_CASE(core_functions, 0)
+SHARING_CASE("named: core functions", core_functions, 0)
 {
     struct shared shared;
     unsigned char bytes[SHARED_BYTES];
@@ -48,7 +48,7 @@ SHARING_CASE(core_functions, 0)
     shared_close(&shared);
 }
 
-SHARING_CASE(pointers, 0)
+SHARING_CASE("named: pointers as arguments", pointers, 0)
 {
     const size_t one = 1;
     struct shared shared;
@@ -73,10 +73,4 @@ SHARING_CASE(pointers, 0)
     shared_close(&shared);
 }
 
-static const struct tap_test tests[] = {
-    {"functions that a driver gives by name", again},
-    SHARING_TESTS("named: core functions", core_functions),
-    SHARING_TESTS("named: pointers as arguments", pointers),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

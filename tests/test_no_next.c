@@ -119,17 +119,17 @@ static void without(const char *name, const char *next)
     close_copy(&library);
 }
 
-static void missing(void)
+CASE("the next library is missing", missing)
 {
     without("next-missing", "C:\\no\\such\\folder\\opencl.dll");
 }
 
-static void itself(void)
+CASE("the next library is this one", itself)
 {
     without("next-itself", NULL);
 }
 
-static void another_cld3d(void)
+CASE("the next library is another cld3d", another_cld3d)
 {
     char path[MAX_PATH + 32];
     if (!find_folder())
@@ -138,7 +138,7 @@ static void another_cld3d(void)
     without("next-another", path);
 }
 
-static void no_opencl(void)
+CASE("the next library is no OpenCL", no_opencl)
 {
     char path[MAX_PATH + 32] = "";
     GetSystemDirectoryA(path, MAX_PATH);
@@ -146,7 +146,7 @@ static void no_opencl(void)
     without("next-wrong", path);
 }
 
-static void found(void)
+CASE("the next library by its path", found)
 {
     char path[MAX_PATH + 32] = "";
     struct library library = {"", NULL};
@@ -164,12 +164,4 @@ static void found(void)
     close_copy(&library);
 }
 
-static const struct tap_test tests[] = {
-    {"the next library is missing", missing},
-    {"the next library is this one", itself},
-    {"the next library is another cld3d", another_cld3d},
-    {"the next library is no OpenCL", no_opencl},
-    {"the next library by its path", found},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -4,8 +4,25 @@
 
 /* ---- work is pending ---- */
 
+#ifndef _WIN32
+/* A driver that does not count what commands use, as NVIDIA's does not. */
+CASE("a driver that does not count: kernels", kernels_uncounted)
+{
+    char layers[1024];
+    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_LIKE_NVIDIA");
+    if (!over_transport("export") || !before || !layer || getenv("CLD3D_TEST_OVER_LIKE_NVIDIA")) {
+        SKIP("only where buffers are imported");
+        return;
+    }
+    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
+    test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
+    CHECK_INT(run_again("pending: a kernel", "OPENCL_LAYERS", layers), 2);
+    test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
+}
+#endif
+
 /* The bytes of the acquire are on their way when the object goes: what they are read from stays until they are through. */
-SHARING_CASE(acquire_pending, 0)
+SHARING_CASE("pending: an acquire", acquire_pending, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared shared;
@@ -35,7 +52,7 @@ SHARING_CASE(acquire_pending, 0)
 }
 
 /* The same with a user event that fails. */
-SHARING_CASE(acquire_fails_later, 0)
+SHARING_CASE("pending: an acquire that fails", acquire_fails_later, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared shared;
@@ -84,20 +101,20 @@ static void gone_before_its_bytes(const struct rig *rig, enum kind kind, bool cy
     shared_close(&shared);
 }
 
-SHARING_CASE(release_pending, 0)
+SHARING_CASE("pending: a release", release_pending, 0)
 {
     for (int kind = 0; kind < KINDS; kind++)
         gone_before_its_bytes(rig, (enum kind)kind, false);
 }
 
-SHARING_CASE(cycle_pending, 0)
+SHARING_CASE("pending: a whole cycle", cycle_pending, 0)
 {
     for (int kind = 0; kind < KINDS; kind++)
         gone_before_its_bytes(rig, (enum kind)kind, true);
 }
 
 /* Context and queue go too, and the user event last. */
-SHARING_CASE(all_given_back_meanwhile, 0)
+SHARING_CASE("pending: a cycle without context, queue and object", all_given_back_meanwhile, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared shared;
@@ -128,7 +145,7 @@ SHARING_CASE(all_given_back_meanwhile, 0)
 
 /* A kernel that runs, or waits to, keeps OpenCL's memory; the resource is Direct3D's alone from the last release on, unless that
  * memory is the resource's. */
-SHARING_CASE(kernel_pending, 0)
+SHARING_CASE("pending: a kernel", kernel_pending, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared shared;
@@ -163,25 +180,8 @@ SHARING_CASE(kernel_pending, 0)
     }
 }
 
-#ifndef _WIN32
-/* A driver that does not count what commands use, as NVIDIA's does not. */
-static void kernels_uncounted(void)
-{
-    char layers[1024];
-    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_LIKE_NVIDIA");
-    if (!over_transport("export") || !before || !layer || getenv("CLD3D_TEST_OVER_LIKE_NVIDIA")) {
-        SKIP("only where buffers are imported");
-        return;
-    }
-    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
-    test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
-    CHECK_INT(run_again("pending: a kernel", "OPENCL_LAYERS", layers), 2);
-    test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
-}
-#endif
-
 /* A mapping is the driver's reference and not the application's. */
-SHARING_CASE(mapped_and_made_again, 0)
+SHARING_CASE("mapped: made again", mapped_and_made_again, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -202,7 +202,7 @@ SHARING_CASE(mapped_and_made_again, 0)
 /* ---- events ---- */
 
 /* A user event that is released without being set blocks nothing any more, also if its handle comes again as another event. */
-SHARING_CASE(user_events_never_set, 0)
+SHARING_CASE("events: never set", user_events_never_set, 0)
 {
     struct shared shared;
     if (!shared_open(rig, KIND_BUFFER, 1, &shared))
@@ -221,7 +221,7 @@ SHARING_CASE(user_events_never_set, 0)
 }
 
 /* Events outlive what they belong to, also those of commands that failed. */
-SHARING_CASE(events_last, 0)
+SHARING_CASE("events: last of all", events_last, 0)
 {
     struct shared shared;
     struct rig second;
@@ -269,7 +269,7 @@ static void CL_CALLBACK on_end(cl_event event, cl_int status, void *data)
 }
 
 /* The bytes of its acquire are on their way, which a callback must not wait for: it goes later, in another call. */
-SHARING_CASE(given_back_in_a_callback, 0)
+SHARING_CASE("given back in a callback", given_back_in_a_callback, 0)
 {
     struct shared shared, other;
     struct slow_work work;
@@ -320,7 +320,7 @@ static int deleted_calls(struct deleted *deleted)
     return atomic_load(&deleted->calls);
 }
 
-SHARING_CASE(destructor_callbacks, 0)
+SHARING_CASE("callbacks when an object is deleted", destructor_callbacks, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -346,21 +346,4 @@ SHARING_CASE(destructor_callbacks, 0)
     shared_close_all(all);
 }
 
-static const struct tap_test tests[] = {
-#ifndef _WIN32
-    {"a driver that does not count: kernels", kernels_uncounted}, /* the loader takes the list of layers apart */
-#endif
-    SHARING_TESTS("pending: an acquire", acquire_pending),
-    SHARING_TESTS("pending: an acquire that fails", acquire_fails_later),
-    SHARING_TESTS("pending: a release", release_pending),
-    SHARING_TESTS("pending: a whole cycle", cycle_pending),
-    SHARING_TESTS("pending: a cycle without context, queue and object", all_given_back_meanwhile),
-    SHARING_TESTS("pending: a kernel", kernel_pending),
-    SHARING_TESTS("mapped: made again", mapped_and_made_again),
-    SHARING_TESTS("events: never set", user_events_never_set),
-    SHARING_TESTS("events: last of all", events_last),
-    SHARING_TESTS("given back in a callback", given_back_in_a_callback),
-    SHARING_TESTS("callbacks when an object is deleted", destructor_callbacks),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

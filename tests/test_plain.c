@@ -664,34 +664,21 @@ static void compare(void (*run)(struct record *))
     free(without.text);
 }
 
-#define PLAIN_CASE(name)           \
-    static void plain_##name(void) \
-    {                              \
-        compare(name);             \
+#define PLAIN_CASE(text, name) \
+    CASE(text, plain_##name)   \
+    {                          \
+        compare(name);         \
     }
 
-PLAIN_CASE(platforms_and_devices)
-PLAIN_CASE(contexts_and_queues)
-PLAIN_CASE(refusals)
-PLAIN_CASE(seldom)
-PLAIN_CASE(buffers)
-PLAIN_CASE(formats)
-PLAIN_CASE(images)
-PLAIN_CASE(programs)
-PLAIN_CASE(kernels)
-PLAIN_CASE(events)
+PLAIN_CASE("what platforms and devices say", platforms_and_devices)
+PLAIN_CASE("contexts and queues", contexts_and_queues)
+PLAIN_CASE("what is refused", refusals)
+PLAIN_CASE("what few programs call", seldom)
+PLAIN_CASE("buffers", buffers)
+PLAIN_CASE("the formats of images", formats)
+PLAIN_CASE("images", images)
+PLAIN_CASE("programs that build and one that does not", programs)
+PLAIN_CASE("kernels", kernels)
+PLAIN_CASE("events", events)
 
-static const struct tap_test tests[] = {
-    {"what platforms and devices say", plain_platforms_and_devices},
-    {"contexts and queues", plain_contexts_and_queues},
-    {"what is refused", plain_refusals},
-    {"what few programs call", plain_seldom},
-    {"buffers", plain_buffers},
-    {"the formats of images", plain_formats},
-    {"images", plain_images},
-    {"programs that build and one that does not", plain_programs},
-    {"kernels", plain_kernels},
-    {"events", plain_events},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -268,42 +268,21 @@ static void run_with_pool(struct rig *rig, void (*body)(struct pool *))
     pool_close(&pool);
 }
 
-#define EACH_FORMAT(name, api)                          \
-    static void name##_nv12_##api(void)                 \
-    {                                                   \
-        run_planar(&rig_##api, DXGI_FORMAT_NV12, name); \
-    }                                                   \
-    static void name##_p010_##api(void)                 \
-    {                                                   \
-        run_planar(&rig_##api, DXGI_FORMAT_P010, name); \
-    }                                                   \
-    static void name##_p016_##api(void)                 \
-    {                                                   \
-        run_planar(&rig_##api, DXGI_FORMAT_P016, name); \
-    }
-
-#define PLANAR_CASE(name)              \
-    static void name(struct rig *rig); \
-    EACH_FORMAT(name, d3d11)           \
-    EACH_FORMAT(name, d3d10)           \
+#define PLANAR_CASE(text, name)                                                       \
+    static void name(struct rig *rig);                                                \
+    FOR_EACH_API("NV12: " text, name##_nv12, run_planar(api, DXGI_FORMAT_NV12, name)) \
+    FOR_EACH_API("P010: " text, name##_p010, run_planar(api, DXGI_FORMAT_P010, name)) \
+    FOR_EACH_API("P016: " text, name##_p016, run_planar(api, DXGI_FORMAT_P016, name)) \
     static void name(struct rig *rig)
 
 /* A case that gets a pool with all its objects. */
-#define POOL_CASE(name)                         \
+#define POOL_CASE(text, name)                   \
     static void name##_pool(struct pool *pool); \
-    PLANAR_CASE(name)                           \
+    PLANAR_CASE(text, name)                     \
     {                                           \
         run_with_pool(rig, name##_pool);        \
     }                                           \
     static void name##_pool(struct pool *pool)
-
-#define PLANAR_TESTS(text, name)                                                                          \
-    {"Direct3D 11, NV12: " text, name##_nv12_d3d11}, {"Direct3D 11, P010: " text, name##_p010_d3d11},     \
-        {"Direct3D 11, P016: " text, name##_p016_d3d11}, {"Direct3D 10, NV12: " text, name##_nv12_d3d10}, \
-        {"Direct3D 10, P010: " text, name##_p010_d3d10},                                                  \
-    {                                                                                                     \
-        "Direct3D 10, P016: " text, name##_p016_d3d10                                                     \
-    }
 
 /* ---- the objects ---- */
 
@@ -334,7 +313,7 @@ static void check_answers(const struct pool *pool, cl_mem object, int slice, int
     CHECK(resource == pool->texture);
 }
 
-POOL_CASE(answers)
+POOL_CASE("every plane of every slice is an object with the right answers", answers)
 {
     for (int slice = 0; slice < SLICE_COUNT; slice++)
         for (int plane = 0; plane < PLANE_COUNT; plane++)
@@ -342,7 +321,7 @@ POOL_CASE(answers)
 }
 
 /* Textures that Direct3D does not make in a variant are no matter of this library. */
-PLANAR_CASE(variants)
+PLANAR_CASE("single textures, bound and shared ones, each access", variants)
 {
     static const struct {
         UINT slices, bind, misc;
@@ -384,7 +363,7 @@ static void refused_plane(const struct pool *pool, UINT subresource, cl_int code
     refused(pool->rig, pool->rig->context, CL_MEM_READ_WRITE, KIND_2D, pool->texture, subresource, code);
 }
 
-POOL_CASE(out_of_range)
+POOL_CASE("subresources behind the last plane are refused", out_of_range)
 {
     enum { ALL = SLICE_COUNT * PLANE_COUNT };
     static const UINT beyond[] = {ALL, ALL + 1, 2 * ALL, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF};
@@ -402,7 +381,7 @@ POOL_CASE(out_of_range)
 }
 
 /* Direct3D demands even sizes. Wine makes others too. */
-PLANAR_CASE(odd_sizes)
+PLANAR_CASE("odd sizes are refused", odd_sizes)
 {
     static const UINT odd[][2] = {{WIDTH + 1, HEIGHT}, {WIDTH, HEIGHT + 1}, {WIDTH + 1, HEIGHT + 1}, {1, 1}};
     unsigned tried = 0;
@@ -423,7 +402,7 @@ PLANAR_CASE(odd_sizes)
         SKIP("Direct3D makes no such texture");
 }
 
-POOL_CASE(duplicates)
+POOL_CASE("a second object of a plane is refused", duplicates)
 {
     for (UINT subresource = 0; subresource < SLICE_COUNT * PLANE_COUNT; subresource++)
         refused_plane(pool, subresource, pool->rig->api->invalid_resource);
@@ -441,7 +420,7 @@ POOL_CASE(duplicates)
 }
 
 /* Each plane is acquired by itself. */
-POOL_CASE(states)
+POOL_CASE("each plane is acquired by itself", states)
 {
     const struct rig *rig = pool->rig;
     cl_mem *planes = pool->objects[5];
@@ -482,12 +461,12 @@ static void there_and_back(struct pool *pool)
     }
 }
 
-POOL_CASE(whole_pool)
+POOL_CASE("every plane of every slice there and back", whole_pool)
 {
     there_and_back(pool);
 }
 
-PLANAR_CASE(full_hd)
+PLANAR_CASE("1920 x 1080 there and back", full_hd)
 {
     const struct rig_desc desc = {.format = tested_format, .width = 1920, .height = 1080, .slices = 2};
     struct pool pool;
@@ -543,7 +522,7 @@ static void run_frame_kernel(struct pool *pool, cl_kernel kernel, int from, int 
     CHECK_INT(rig->release(rig->queue, PLANE_COUNT, objects, 0, NULL, NULL), CL_SUCCESS);
 }
 
-POOL_CASE(kernel)
+POOL_CASE("a kernel makes frames from frames", kernel)
 {
     const struct rig_desc *desc = &pool->desc;
     const size_t size = plane_bytes(desc, 0) + plane_bytes(desc, 1);
@@ -643,7 +622,7 @@ static void play_all(struct pool *pool, const char *const *sequences, size_t cou
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-POOL_CASE(interleaved)
+POOL_CASE("planes acquired and released in every order", interleaved)
 {
     static const char *const sequences[] = {
         "a0 c0 w0 r0",
@@ -672,7 +651,7 @@ POOL_CASE(interleaved)
     play_all(pool, sequences, COUNT(sequences), NULL, NULL);
 }
 
-POOL_CASE(other_slices)
+POOL_CASE("Direct3D writes other slices meanwhile", other_slices)
 {
     static const char *const sequences[] = {
         "a0 o1 w0 r0",
@@ -738,7 +717,7 @@ static void changed_meanwhile(struct pool *pool, int slice, int first)
 }
 #endif
 
-POOL_CASE(together)
+POOL_CASE("both planes released by one command", together)
 {
 #ifndef _WIN32
     if (skip_without_staging())
@@ -758,7 +737,7 @@ POOL_CASE(together)
 }
 
 /* Each context has an object of each plane: that is no duplicate. */
-POOL_CASE(two_contexts)
+POOL_CASE("two contexts with objects of one texture", two_contexts)
 {
     static const char *const sequences[] = {
         "a2 w2 r2 A2 C2 W2 R2 a2 c2 r2",
@@ -812,7 +791,7 @@ static void release_behind(struct pool *pool, int slice, int first)
     }
 }
 
-POOL_CASE(behind_events)
+POOL_CASE("planes released behind events", behind_events)
 {
     for (int slice = 0; slice < 4; slice++) {
         release_behind(pool, slice, slice % 2);
@@ -849,7 +828,7 @@ static void work(void *data)
 }
 
 /* Each thread has one plane of one of four slices, so that the two planes of a slice come back at the same time. */
-POOL_CASE(threads)
+POOL_CASE("eight threads with a plane each", threads)
 {
     struct meeting meeting = {.count = THREADS};
     struct worker workers[THREADS];
@@ -924,7 +903,7 @@ static void await_rounds(struct holder *holder)
 }
 
 /* One thread releases its plane while it holds the device, the other one releases the other plane of the slice. */
-POOL_CASE(held_device)
+POOL_CASE("a thread that holds the device releases a plane, another one the other", held_device)
 {
     struct meeting meeting = {.count = PLANE_COUNT};
     struct holder holders[PLANE_COUNT];
@@ -950,23 +929,4 @@ POOL_CASE(held_device)
         CHECK_INT(clReleaseCommandQueue(holders[i].worker.queue), CL_SUCCESS);
 }
 
-static const struct tap_test tests[] = {
-    PLANAR_TESTS("every plane of every slice is an object with the right answers", answers),
-    PLANAR_TESTS("single textures, bound and shared ones, each access", variants),
-    PLANAR_TESTS("subresources behind the last plane are refused", out_of_range),
-    PLANAR_TESTS("odd sizes are refused", odd_sizes),
-    PLANAR_TESTS("a second object of a plane is refused", duplicates),
-    PLANAR_TESTS("each plane is acquired by itself", states),
-    PLANAR_TESTS("every plane of every slice there and back", whole_pool),
-    PLANAR_TESTS("1920 x 1080 there and back", full_hd),
-    PLANAR_TESTS("a kernel makes frames from frames", kernel),
-    PLANAR_TESTS("planes acquired and released in every order", interleaved),
-    PLANAR_TESTS("Direct3D writes other slices meanwhile", other_slices),
-    PLANAR_TESTS("both planes released by one command", together),
-    PLANAR_TESTS("two contexts with objects of one texture", two_contexts),
-    PLANAR_TESTS("planes released behind events", behind_events),
-    PLANAR_TESTS("eight threads with a plane each", threads),
-    PLANAR_TESTS("a thread that holds the device releases a plane, another one the other", held_device),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

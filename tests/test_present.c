@@ -4,173 +4,139 @@
 
 #include <dxgi1_4.h>
 
-static const DXGI_SWAP_EFFECT effects[] = {DXGI_SWAP_EFFECT_DISCARD, DXGI_SWAP_EFFECT_SEQUENTIAL,
-                                           DXGI_SWAP_EFFECT_FLIP_SEQUENTIAL, DXGI_SWAP_EFFECT_FLIP_DISCARD};
+enum { WIDE = 64, NARROW = 32, HEIGHT = 32 };
 
-struct screen {
-    const struct rig *rig;
-    IDXGISwapChain *chain;
-    UINT width, height;
-};
+/* Of the running case. */
+static const struct rig *on;
+static IDXGISwapChain *chain;
+static UINT width;
 
-static bool screen_open(const struct rig *rig, DXGI_SWAP_EFFECT effect, struct screen *screen)
+static bool open_chain(DXGI_SWAP_EFFECT effect)
 {
-    const bool flips = effect >= DXGI_SWAP_EFFECT_FLIP_SEQUENTIAL;
     IDXGIDevice *device = NULL;
     IDXGIAdapter *adapter = NULL;
     IDXGIFactory *factory = NULL;
-    *screen = (struct screen){.rig = rig, .width = 64, .height = 32};
     /* It stays until the process ends: Wine takes two seconds to destroy one. */
-    HWND window = CreateWindowA("static", "present", WS_POPUP | WS_VISIBLE, 0, 0, 64, 32, NULL, NULL, NULL, NULL);
-    DXGI_SWAP_CHAIN_DESC desc = {.BufferDesc = {.Width = 64, .Height = 32, .Format = DXGI_FORMAT_R8G8B8A8_UNORM},
+    HWND window = CreateWindowA("static", "present", WS_POPUP | WS_VISIBLE, 0, 0, WIDE, HEIGHT, NULL, NULL, NULL, NULL);
+    DXGI_SWAP_CHAIN_DESC desc = {.BufferDesc = {.Width = WIDE, .Height = HEIGHT, .Format = DXGI_FORMAT_R8G8B8A8_UNORM},
                                  .SampleDesc = {1, 0},
                                  .BufferUsage = DXGI_USAGE_RENDER_TARGET_OUTPUT,
-                                 .BufferCount = flips ? 2 : 1,
+                                 .BufferCount = 2,
                                  .OutputWindow = window,
                                  .Windowed = TRUE,
                                  .SwapEffect = effect};
-    CHECK_INT(IUnknown_QueryInterface((IUnknown *)rig->device, &IID_IDXGIDevice, (void **)&device), S_OK);
+    width = WIDE;
+    CHECK_INT(IUnknown_QueryInterface((IUnknown *)on->device, &IID_IDXGIDevice, (void **)&device), S_OK);
     CHECK_INT(IDXGIDevice_GetAdapter(device, &adapter), S_OK);
     CHECK_INT(IDXGIAdapter_GetParent(adapter, &IID_IDXGIFactory, (void **)&factory), S_OK);
-    CHECK_INT(IDXGIFactory_CreateSwapChain(factory, (IUnknown *)rig->device, &desc, &screen->chain), S_OK);
+    chain = NULL;
+    CHECK_INT(IDXGIFactory_CreateSwapChain(factory, (IUnknown *)on->device, &desc, &chain), S_OK);
     rig_release(factory);
     rig_release(adapter);
     rig_release(device);
-    return screen->chain != NULL;
+    return chain != NULL;
 }
 
-/* The object holds the buffer alone. `buffer`, if it is not NULL, gets a reference besides. */
-static cl_mem share_buffer(const struct screen *screen, void **buffer)
+/* With one reference, and that of the object. */
+static void *share_buffer(cl_mem *object)
 {
+    const IID *iid = on->api->version == 11 ? &IID_ID3D11Texture2D : &IID_ID3D10Texture2D;
     void *texture = NULL;
     cl_int status = 1;
-    CHECK_INT(IDXGISwapChain_GetBuffer(screen->chain, 0,
-                                       screen->rig->api->version == 11 ? &IID_ID3D11Texture2D : &IID_ID3D10Texture2D,
-                                       &texture),
-              S_OK);
-    cl_mem object = screen->rig->create_2d(screen->rig->context, CL_MEM_READ_WRITE, texture, 0, &status);
+    CHECK_INT(IDXGISwapChain_GetBuffer(chain, 0, iid, &texture), S_OK);
+    *object = on->create_2d(on->context, CL_MEM_READ_WRITE, texture, 0, &status);
     CHECK_INT(status, CL_SUCCESS);
-    if (buffer)
-        *buffer = texture;
-    else
-        rig_release(texture);
-    return object;
+    return texture;
 }
 
-static HRESULT resize(struct screen *screen)
+static HRESULT resize(void)
 {
-    const HRESULT result =
-        IDXGISwapChain_ResizeBuffers(screen->chain, 0, 96 - screen->width, 32, DXGI_FORMAT_UNKNOWN, 0);
-    if (SUCCEEDED(result))
-        screen->width = 96 - screen->width;
+    const UINT other = WIDE + NARROW - width;
+    const HRESULT result = IDXGISwapChain_ResizeBuffers(chain, 0, other, HEIGHT, DXGI_FORMAT_UNKNOWN, 0);
+    width = SUCCEEDED(result) ? other : width;
     return result;
 }
 
 /* When nothing holds the buffer any more, which drivers may do for a moment longer than their commands run. */
-static void resize_free(struct screen *screen)
+static void resize_free(void)
 {
-    HRESULT result = resize(screen);
+    HRESULT result = resize();
     for (int i = 0; i < 1000 && FAILED(result); i++) {
-        rig_let_go(screen->rig->cl_device);
+        rig_let_go(on->cl_device);
         pause_ms(1);
-        result = resize(screen);
+        result = resize();
     }
     CHECK_INT(result, S_OK);
 }
 
-static void paint(const struct screen *screen, cl_mem object, cl_uint value)
-{
-    const cl_uint texels[64 * 32] = {value, value, value};
-    const size_t region[3] = {screen->width, screen->height, 1};
-    CHECK_INT(
-        clEnqueueWriteImage(screen->rig->queue, object, CL_TRUE, no_origin(), region, 0, 0, texels, 0, NULL, NULL),
-        CL_SUCCESS);
-}
-
 /* A whole frame, as Direct3D sees it before it is presented. */
-static void frame(const struct screen *screen, cl_uint value)
+static void frame(cl_uint value)
 {
-    const struct rig_desc desc = {
-        .format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = screen->width, .height = screen->height};
-    static cl_uint found[64 * 32];
-    void *buffer = NULL;
-    cl_mem object = share_buffer(screen, &buffer);
-    CHECK_INT(acquire_one(screen->rig, object), CL_SUCCESS);
-    paint(screen, object, value);
-    CHECK_INT(release_one(screen->rig, object), CL_SUCCESS);
-    rig_read(screen->rig, buffer, &desc, 0, found);
-    CHECK_INT(found[0], value);
-    CHECK_INT(found[2], value);
-    CHECK_INT(found[3], 0);
+    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = width, .height = HEIGHT};
+    const size_t region[3] = {width, HEIGHT, 1};
+    cl_uint texels[WIDE * HEIGHT] = {value, 0, value}, found[WIDE * HEIGHT];
+    cl_mem object;
+    void *buffer = share_buffer(&object);
+    CHECK_INT(acquire_one(on, object), CL_SUCCESS);
+    clEnqueueWriteImage(on->queue, object, CL_TRUE, no_origin(), region, 0, 0, texels, 0, NULL, NULL);
+    CHECK_INT(release_one(on, object), CL_SUCCESS);
+    rig_read(on, buffer, &desc, 0, found);
+    CHECK_MEM(found, texels, rig_bytes(&desc, 0));
     CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
     rig_release(buffer);
-    CHECK_INT(IDXGISwapChain_Present(screen->chain, 0, 0), S_OK);
+    CHECK_INT(IDXGISwapChain_Present(chain, 0, 0), S_OK);
 }
 
 /* A: acquire, R: release, P: Present, Z: ResizeBuffers, D: the object's release. */
-static void in_order(struct screen *screen, const char *order)
+static void in_order(const char *order)
 {
-    cl_mem object = share_buffer(screen, NULL);
-    const UINT width = screen->width;
+    cl_mem object;
+    rig_release(share_buffer(&object));
     for (const char *step = order; *step; step++) {
         if (*step == 'P')
-            CHECK_INT(IDXGISwapChain_Present(screen->chain, 0, 0), S_OK);
-        if (*step == 'Z' && !object)
-            resize_free(screen);
-        else if (*step == 'Z') /* DXVK allows it */
-            CHECK(resize(screen) == S_OK || screen->width == width);
+            CHECK_INT(IDXGISwapChain_Present(chain, 0, 0), S_OK);
+        if (*step == 'Z' && object)
+            resize(); /* DXVK allows it */
+        else if (*step == 'Z')
+            resize_free();
         if (*step == 'A' && object)
-            CHECK_INT(acquire_one(screen->rig, object), CL_SUCCESS);
+            CHECK_INT(acquire_one(on, object), CL_SUCCESS);
         if (*step == 'R' && object)
-            CHECK_INT(release_one(screen->rig, object), CL_SUCCESS);
+            CHECK_INT(release_one(on, object), CL_SUCCESS);
         if (*step == 'D') {
-            queue_wait(screen->rig->queue);
+            queue_wait(on->queue);
             CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
             object = NULL;
         }
     }
 }
 
-static void each_order(struct screen *screen, char *order, size_t at)
+static void each_order(char *order, size_t at)
 {
     if (!order[at] && strchr(order, 'A') < strchr(order, 'R')) {
-        in_order(screen, order);
-        resize_free(screen);
-        frame(screen, 0x01020304);
+        in_order(order);
+        resize_free();
+        frame(0x01020304);
     }
     for (size_t i = at; order[at] && i < strlen(order); i++) {
         const char first = order[at];
         order[at] = order[i], order[i] = first;
-        each_order(screen, order, at + 1);
+        each_order(order, at + 1);
         order[i] = order[at], order[at] = first;
     }
 }
 
-SHARING_CASE(orders, 0)
+SHARING_CASE("back buffers: every order of what is done with them", orders, 0)
 {
-    for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++) {
-        struct screen screen;
+    static const DXGI_SWAP_EFFECT effects[] = {DXGI_SWAP_EFFECT_DISCARD, DXGI_SWAP_EFFECT_FLIP_DISCARD};
+    on = rig;
+    for (int i = 0; i < 2 && open_chain(effects[i]); i++) {
         char order[] = "ARPZD";
-        if (screen_open(rig, effects[i], &screen)) {
-            for (cl_uint k = 1; k <= 4; k++) /* each buffer, again and again */
-                frame(&screen, k);
-            if (effects[i] == DXGI_SWAP_EFFECT_DISCARD || effects[i] == DXGI_SWAP_EFFECT_FLIP_DISCARD)
-                each_order(&screen, order, 0);
-        }
-        rig_release(screen.chain);
+        for (cl_uint k = 1; k <= 4; k++) /* each buffer, again and again */
+            frame(k);
+        each_order(order, 0);
+        rig_release(chain);
     }
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("back buffers: every order of what is done with them", orders),
-};
-
-struct tap_case tap_case;
-
-/* DXVK 2.6 divides by the refresh rate, which Wine does not get from RandR where the display is Xvfb's. */
-int main(int argc, char **argv)
-{
-    RegSetKeyValueA(HKEY_CURRENT_USER, "Software\\Wine\\AppDefaults\\test_present.exe\\X11 Driver", "UseXRandR", REG_SZ,
-                    "N", 2);
-    return tap_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
-}
+TAP_MAIN

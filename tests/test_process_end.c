@@ -59,7 +59,7 @@ static int end_with_threads(void)
     return call_back(made) ? 0 : 4; /* at last: the threads stay for half a second */
 }
 
-static void releases(void)
+CASE("releases while the process ends wait for no thread", releases)
 {
     char program[MAX_PATH];
     STARTUPINFOA startup = {.cb = sizeof(startup)};
@@ -79,15 +79,11 @@ static void releases(void)
     CloseHandle(process.hProcess);
 }
 
-static const struct tap_test tests[] = {
-    {"releases while the process ends wait for no thread", releases},
-};
-
 struct tap_case tap_case;
 
 int main(int argc, char **argv)
 {
     if (GetEnvironmentVariableA(child_mark, NULL, 0) != 0)
         return end_with_threads();
-    return tap_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+    return tap_run(argc, argv);
 }

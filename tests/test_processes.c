@@ -7,31 +7,26 @@ enum { PROCESSES = 4, USUAL_SECONDS = 2, MOST = 16 };
 static const char child_mark[] = "CLD3D_TEST_PROCESS";
 
 struct found {
-    cl_uint platforms, devices, preferred, all;
-    cl_device_id first, preferred_first, all_first;
+    cl_uint counts[4];
+    cl_device_id devices[3][MOST];
 };
 
 /* Of a device of Direct3D that nobody has asked about yet. */
 static struct found find(const struct rig *rig)
 {
-    cl_platform_id platforms[MOST];
-    cl_device_id devices[MOST] = {NULL}, preferred[MOST] = {NULL}, all[MOST] = {NULL};
-    struct found found = {0};
+    const cl_uint sets[] = {rig->api->preferred_set, rig->api->all_set}, source = rig->api->device_source;
+    struct found f = {{0}, {{NULL}}};
     void *device = rig_another_device(rig);
-    CHECK_INT(clGetPlatformIDs(MOST, platforms, &found.platforms), CL_SUCCESS);
-    CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, MOST, devices, &found.devices), CL_SUCCESS);
-    CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, device, rig->api->preferred_set, MOST,
-                                  preferred, &found.preferred),
-              CL_SUCCESS);
-    CHECK_INT(
-        rig->get_device_ids(rig->platform, rig->api->device_source, device, rig->api->all_set, MOST, all, &found.all),
-        CL_SUCCESS);
-    found.first = devices[0], found.preferred_first = preferred[0], found.all_first = all[0];
+    CHECK_INT(clGetPlatformIDs(0, NULL, &f.counts[2]), CL_SUCCESS);
+    CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, MOST, f.devices[2], &f.counts[3]), CL_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        CHECK_INT(rig->get_device_ids(rig->platform, source, device, sets[i], MOST, f.devices[i], &f.counts[i]),
+                  CL_SUCCESS);
     rig_release(device);
-    return found;
+    return f;
 }
 
-SHARING_CASE(beside, RIG_NO_CONTEXT)
+SHARING_CASE("beside others, the same devices and right frames", beside, RIG_NO_CONTEXT)
 {
     if (!getenv(child_mark)) {
         SKIP("only as a part of the case above");
@@ -42,26 +37,20 @@ SHARING_CASE(beside, RIG_NO_CONTEXT)
     unsigned frames = 0;
     for (unsigned seed = 1; test_now() < begin + 1 || !frames; seed += KINDS) {
         const struct found found = find(rig);
-        struct rig own = *rig;
+        struct rig own = rig_on(rig, rig_another_device(rig));
         struct shared all[KINDS];
-        cl_int status = 1;
         CHECK_MEM(&found, &first, sizeof(found));
-        own.context = rig_make_context(rig, rig->device, false, &status);
-        if (!CHECK_INT(status, CL_SUCCESS))
-            return;
-        own.queue = make_queue(rig, own.context, 0);
         if (shared_open_all(&own, seed, all)) {
             for (unsigned kind = 0; kind < KINDS; kind++)
                 frames += round_trip(&own, &all[kind], seed + kind, seed + kind + 1);
             shared_close_all(all);
         }
-        CHECK_INT(clReleaseCommandQueue(own.queue), CL_SUCCESS);
-        CHECK_INT(clReleaseContext(own.context), CL_SUCCESS);
+        rig_close(&own);
     }
     printf("# %u frames\n", frames);
 }
 
-static void together(void)
+CASE("four processes at the same time", together)
 {
     const char *seconds = getenv("CLD3D_TEST_SECONDS");
     const double end = test_now() + (seconds ? atof(seconds) : USUAL_SECONDS);
@@ -79,9 +68,4 @@ static void together(void)
     test_setenv(child_mark, NULL);
 }
 
-static const struct tap_test tests[] = {
-    {"four processes at the same time", together},
-    SHARING_TESTS("beside others, the same devices and right frames", beside),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

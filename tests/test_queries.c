@@ -24,7 +24,7 @@ static void check_info(info_function info, cl_mem object, cl_uint name, const vo
     CHECK_INT(info(object, name, size - 1, value, NULL), CL_INVALID_VALUE);
 }
 
-SHARING_CASE(object_queries, 0)
+SHARING_CASE("objects: resource and subresource", object_queries, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -42,7 +42,7 @@ SHARING_CASE(object_queries, 0)
     shared_close_all(all);
 }
 
-SHARING_CASE(subresource_queries, 0)
+SHARING_CASE("objects: the subresource as it was given", subresource_queries, 0)
 {
     const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UINT,
                                   .width = 8,
@@ -102,7 +102,7 @@ static void ask_plain_objects(const struct rig *rig, cl_context context)
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
-SHARING_CASE(queries_of_other_objects, 0)
+SHARING_CASE("objects: no resource where there is none", queries_of_other_objects, 0)
 {
     struct shared all[KINDS];
     cl_context plain = plain_context(rig);
@@ -128,7 +128,7 @@ SHARING_CASE(queries_of_other_objects, 0)
 }
 
 /* Before any context with interop, and so before any record of the library. */
-SHARING_CASE(queries_without_interop, RIG_NO_CONTEXT)
+SHARING_CASE("objects: the same without any interop", queries_without_interop, RIG_NO_CONTEXT)
 {
     cl_context plain = plain_context(rig);
     ask_plain_objects(rig, plain);
@@ -178,7 +178,7 @@ static void check_image_info(const struct shared *shared)
     CHECK_INT(clGetImageInfo(shared->object, 0x1234, sizeof(number), &number, NULL), CL_INVALID_VALUE);
 }
 
-SHARING_CASE(ordinary_queries, 0)
+SHARING_CASE("objects: queries of OpenCL", ordinary_queries, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -198,7 +198,7 @@ SHARING_CASE(ordinary_queries, 0)
 }
 
 /* The sizes are those of the level. */
-SHARING_CASE(sizes_of_levels, 0)
+SHARING_CASE("objects: sizes of levels", sizes_of_levels, 0)
 {
     const struct rig_desc desc = {
         .format = DXGI_FORMAT_R32_UINT, .width = 13, .height = 3, .levels = 4, .bind = D3D11_BIND_SHADER_RESOURCE};
@@ -286,7 +286,7 @@ static void check_extensions(const struct subject *s, bool shares)
     free(text);
 }
 
-static void extension_strings(void)
+CASE("extensions: strings and their sizes", extension_strings)
 {
     cl_platform_id platforms[16];
     cl_uint platform_count = 0, checked = 0;
@@ -312,7 +312,7 @@ static void extension_strings(void)
 
 #ifndef _WIN32
 /* With those that have no devices, and so nothing to list. */
-static void extension_strings_again(void)
+CASE("all platforms: extension strings", extension_strings_again)
 {
     CHECK_INT(run_again("extensions: strings and their sizes", "OCL_ICD_VENDORS", "/etc/OpenCL/vendors"), 1);
 }
@@ -355,7 +355,7 @@ static bool check_versions(const struct subject *s)
     return true;
 }
 
-SHARING_CASE(extension_versions, RIG_NO_CONTEXT)
+SHARING_CASE("extensions: the lists with versions", extension_versions, RIG_NO_CONTEXT)
 {
     const bool of_device = check_versions(&(struct subject){.device = rig->cl_device});
     const bool of_platform = check_versions(&(struct subject){.platform = rig->platform});
@@ -372,7 +372,7 @@ SHARING_CASE(extension_versions, RIG_NO_CONTEXT)
 
 /* ---- functions by name ---- */
 
-SHARING_CASE(functions_by_name, RIG_NO_CONTEXT)
+SHARING_CASE("functions by name", functions_by_name, RIG_NO_CONTEXT)
 {
     static const char *const formats[] = {
         "clGetDeviceIDsFromD3D%dKHR",    "clCreateFromD3D%dBufferKHR",      "clCreateFromD3D%dTexture2DKHR",
@@ -399,7 +399,7 @@ SHARING_CASE(functions_by_name, RIG_NO_CONTEXT)
 
 #ifdef _WIN32
 /* Some programs ask the library and not OpenCL. */
-SHARING_CASE(functions_of_the_library, RIG_NO_CONTEXT)
+SHARING_CASE("functions exported by the library", functions_of_the_library, RIG_NO_CONTEXT)
 {
     static const char *const formats[] = {
         "clGetDeviceIDsFromD3D%dKHR",    "clCreateFromD3D%dBufferKHR",      "clCreateFromD3D%dTexture2DKHR",
@@ -430,7 +430,7 @@ static void tells_access(cl_program program)
     clReleaseKernel(kernel);
 }
 
-SHARING_CASE(kernels_tell_their_access, 0)
+SHARING_CASE("programs: kernels tell what they read, options are as given", kernels_tell_their_access, 0)
 {
     static const char *const options[] = {NULL, "", "-DX=1", "-cl-kernel-arg-info", "-DX=1 -cl-kernel-arg-info"};
     const char *source = "kernel void look(read_only image2d_t image, global float *to)"
@@ -465,7 +465,7 @@ static void builds(const struct rig *rig, cl_context context, const char *text, 
 }
 
 /* Programs without interop are built as the application says, also where the context has properties that cld3d follows. */
-SHARING_CASE(programs_know_interop, 0)
+SHARING_CASE("programs: only those of a context with interop are built for it", programs_know_interop, 0)
 {
     static const char with[] = "#ifndef __CLD3D__\n#error no interop\n#endif\nkernel void k(global int *to) {}\n";
     static const char without[] = "#ifdef __CLD3D__\n#error interop\n#endif\nkernel void k(void) {}\n";
@@ -489,7 +489,7 @@ static void CL_CALLBACK count_calls(cl_program program, void *data)
 }
 
 /* Whatever becomes of a build, its callback is called once. */
-SHARING_CASE(built_once, 0)
+SHARING_CASE("programs: the callback of a build comes once", built_once, 0)
 {
     static const char *const options[] = {"-DX=1", "-not-an-option"};
     const char *sources[] = {"kernel void k(global int *to) {}", "kernel void k(global int *to) { none }"};
@@ -507,25 +507,4 @@ SHARING_CASE(built_once, 0)
     }
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("objects: resource and subresource", object_queries),
-    SHARING_TESTS("objects: the subresource as it was given", subresource_queries),
-    SHARING_TESTS("objects: no resource where there is none", queries_of_other_objects),
-    SHARING_TESTS("objects: the same without any interop", queries_without_interop),
-    SHARING_TESTS("objects: queries of OpenCL", ordinary_queries),
-    SHARING_TESTS("objects: sizes of levels", sizes_of_levels),
-    SHARING_TESTS("programs: kernels tell what they read, options are as given", kernels_tell_their_access),
-    SHARING_TESTS("programs: only those of a context with interop are built for it", programs_know_interop),
-    SHARING_TESTS("programs: the callback of a build comes once", built_once),
-    {"extensions: strings and their sizes", extension_strings},
-#ifndef _WIN32
-    {"all platforms: extension strings", extension_strings_again},
-#endif
-    SHARING_TESTS("extensions: the lists with versions", extension_versions),
-    SHARING_TESTS("functions by name", functions_by_name),
-#ifdef _WIN32
-    SHARING_TESTS("functions exported by the library", functions_of_the_library),
-#endif
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

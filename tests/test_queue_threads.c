@@ -111,7 +111,7 @@ static void end_hanging(void *data)
         exit(1); /* a thread hangs in a call */
 }
 
-SHARING_CASE(many_threads, 0)
+SHARING_CASE("many threads in two queues", many_threads, 0)
 {
     unsigned wanted = THREADS * FRAMES;
     cl_command_queue queues[2] = {make_queue(rig, rig->context, 0),
@@ -137,8 +137,4 @@ SHARING_CASE(many_threads, 0)
         CHECK_INT(clReleaseCommandQueue(queues[i]), CL_SUCCESS);
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("many threads in two queues", many_threads),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -59,7 +59,7 @@ enum {
 };
 
 /* In a process of its own, since the setting is read once in each. */
-static void turned_off(void)
+CASE("turned off by name", turned_off)
 {
     int status = -1;
     const pid_t child = fork();
@@ -72,7 +72,7 @@ static void turned_off(void)
     CHECK_INT(status, 0);
 }
 
-static void by_driver(void)
+CASE("by driver and device", by_driver)
 {
     CHECK_INT(quirks_in("Portable Computing Language", "OpenCL 3.0 PoCL 3.1+debian", "cpu"), POCL);
     CHECK_INT(quirks_in("Portable Computing Language", "OpenCL 3.0 PoCL 7.1", "HSTR: pocl-remote: cpu"), POCL | REMOTE);
@@ -83,14 +83,9 @@ static void by_driver(void)
     CHECK_INT(quirks_of(NULL), 0);
 }
 
-static const struct tap_test tests[] = {
-    {"turned off by name", turned_off}, /* before this process has read the setting */
-    {"by driver and device", by_driver},
-};
-
 struct tap_case tap_case;
 
 int main(int argc, char **argv)
 {
-    return tap_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+    return tap_run(argc, argv);
 }

@@ -61,7 +61,7 @@ static void turns(const struct rig *rig, struct shared *shared, unsigned count)
 }
 
 /* A file descriptor goes with its import. What others of the process open meanwhile is not much. */
-SHARING_CASE(files, 0)
+SHARING_CASE("objects in their thousands leave no file descriptor", files, 0)
 {
     enum { OTHERS = 8 };
     const unsigned count = over_import() ? 10000 : 500;
@@ -93,7 +93,7 @@ SHARING_CASE(files, 0)
 }
 
 /* One texture after the other, of one shape: each has its own bytes. */
-SHARING_CASE(alternating, 0)
+SHARING_CASE("two resources of one shape take turns", alternating, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared pair[2];
@@ -111,7 +111,7 @@ SHARING_CASE(alternating, 0)
 }
 
 /* One staging copy serves all objects of a shape that are not there at the same time. */
-SHARING_CASE(one_staging_copy, 0)
+SHARING_CASE("one staging copy for all objects of a shape", one_staging_copy, 0)
 {
     if (skip_without_staging())
         return;
@@ -129,7 +129,7 @@ SHARING_CASE(one_staging_copy, 0)
 }
 
 /* More at once than are kept, given back in the order of their making and against it. */
-SHARING_CASE(many_at_once, 0)
+SHARING_CASE("more objects at once than staging copies are kept", many_at_once, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared all[MANY];
@@ -185,7 +185,7 @@ static void stay(const struct rig *rig, struct shared all[MANY])
 }
 
 /* Objects that stay have as many staging copies as are acquired at once, and few of them are kept when the objects are gone. */
-SHARING_CASE(objects_stay, 0)
+SHARING_CASE("objects that stay share staging copies", objects_stay, 0)
 {
     if (skip_without_staging() || lies_in_staging()) {
         SKIP("objects have staging copies of their own, or none");
@@ -212,7 +212,7 @@ SHARING_CASE(objects_stay, 0)
 #endif
 
 /* Sizes, formats and kinds take turns: a staging copy of another shape is none. */
-SHARING_CASE(other_shapes, 0)
+SHARING_CASE("shapes take turns", other_shapes, 0)
 {
     static const struct rig_desc shapes[] = {
         {.width = SHARED_BYTES},
@@ -257,7 +257,7 @@ SHARING_CASE(other_shapes, 0)
 }
 
 /* What a context keeps goes with it, and with it the device, while objects of it live on. */
-SHARING_CASE(context_goes, 0)
+SHARING_CASE("the context goes", context_goes, 0)
 {
     struct shared shared, other;
     struct rig second = *rig;
@@ -283,61 +283,13 @@ SHARING_CASE(context_goes, 0)
 }
 
 #ifndef _WIN32
-/* A staging copy with which Direct3D failed is not kept. */
-SHARING_CASE(failed_ones, 0)
-{
-    if (skip_without_staging())
-        return;
-    for (int kind = 0; kind < KINDS; kind++) {
-        struct shared shared;
-        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
-            continue;
-        turns(rig, &shared, 1);
-        const ULONG before = rig_refs(rig->device);
-        shared.object = create(rig, &shared);
-        CHECK(fake_d3d_fail("Map", 1, E_FAIL) > 0);
-        CHECK_INT(acquire_one(rig, shared.object), CL_OUT_OF_RESOURCES);
-        fake_d3d_fail("Map", 0, S_OK);
-        drop(&shared);
-        CHECK_INT(before - rig_refs(rig->device), 1);
-        frame(rig, &shared, 1, 2);
-        shared_close(&shared);
-    }
-}
+
 #endif
 
 #ifndef _WIN32
-/* An object with which Direct3D has failed once shares its staging copies with others again. */
-SHARING_CASE(failed_ones_share, 0)
-{
-    if (skip_without_staging() || lies_in_staging()) {
-        SKIP("objects have staging copies of their own, or none");
-        return;
-    }
-    for (int kind = 0; kind < KINDS; kind++) {
-        struct shared first, second;
-        if (!shared_open(rig, (enum kind)kind, 1, &first) || !shared_open(rig, (enum kind)kind, 2, &second))
-            continue;
-        CHECK(fake_d3d_fail("Map", 1, E_FAIL) > 0);
-        CHECK_INT(acquire_one(rig, first.object), CL_OUT_OF_RESOURCES);
-        fake_d3d_fail("Map", 0, S_OK);
-        CHECK_INT(acquire_one(rig, first.object), CL_SUCCESS);
-        CHECK_INT(release_one(rig, first.object), CL_SUCCESS);
-        begin();
-        CHECK_INT(acquire_one(rig, second.object), CL_SUCCESS);
-        CHECK_INT(release_one(rig, second.object), CL_SUCCESS);
-        CHECK_INT(acquire_one(rig, first.object), CL_SUCCESS);
-        CHECK_INT(release_one(rig, first.object), CL_SUCCESS);
-        check_made(0);
-        CHECK(round_trip(rig, &first, 1, 3));
-        CHECK(round_trip(rig, &second, 2, 4));
-        shared_close(&first);
-        shared_close(&second);
-    }
-}
 
 /* Memory is short where a staging copy is made: those that are kept for others make way. */
-SHARING_CASE(kept_ones_make_way, 0)
+SHARING_CASE("memory is short", kept_ones_make_way, 0)
 {
     struct shared kept, fresh;
     if (!shared_open(rig, KIND_2D, 1, &kept))
@@ -355,21 +307,4 @@ SHARING_CASE(kept_ones_make_way, 0)
 }
 #endif
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("two resources of one shape take turns", alternating),
-    SHARING_TESTS("objects in their thousands leave no file descriptor", files),
-    SHARING_TESTS("one staging copy for all objects of a shape", one_staging_copy),
-    SHARING_TESTS("more objects at once than staging copies are kept", many_at_once),
-#ifndef _WIN32
-    SHARING_TESTS("objects that stay share staging copies", objects_stay),
-#endif
-    SHARING_TESTS("shapes take turns", other_shapes),
-    SHARING_TESTS("the context goes", context_goes),
-#ifndef _WIN32
-    SHARING_TESTS("Direct3D fails", failed_ones),
-    SHARING_TESTS("Direct3D has failed once", failed_ones_share),
-    SHARING_TESTS("memory is short", kept_ones_make_way),
-#endif
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

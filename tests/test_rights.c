@@ -4,7 +4,7 @@
 
 #include <windows.h>
 
-static void settings_work(void)
+CASE("settings work where the process is not elevated", settings_work)
 {
     char value[32];
     SetEnvironmentVariableA("CLD3D_TEST_SETTING", "a value");
@@ -18,8 +18,4 @@ static void settings_work(void)
     CHECK_STR(value, "a value");
 }
 
-static const struct tap_test tests[] = {
-    {"settings work where the process is not elevated", settings_work},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -72,7 +72,7 @@ static void there_and_back(const struct rig *rig, enum kind kind)
     shared_close(&shared);
 }
 
-SHARING_CASE(images, 0)
+SHARING_CASE("part: images", images, 0)
 {
     if (!is_part())
         return;
@@ -81,7 +81,7 @@ SHARING_CASE(images, 0)
 }
 
 /* In which memory each driver has the rows, best kind first, and how it sees them: images of two and of three dimensions. */
-static void methods(void)
+CASE("rows: by which method", methods)
 {
     const bool copies = !imitates("neo") && !imitates("rocm");
     PART("part: images", FAKE_VULKAN_NO_FAULT, 0, NULL,
@@ -106,7 +106,7 @@ static void methods(void)
 /* ---- what does not work ---- */
 
 /* A kind that Vulkan does not make is tried once, with one warning. */
-static void no_rows(void)
+CASE("rows: kinds that Vulkan does not make", no_rows)
 {
     const unsigned tried = imitates("") ? 3 : imitates("neo") ? 2 : 1;
     if (imitates("")) {
@@ -120,7 +120,7 @@ static void no_rows(void)
 }
 
 /* What the self-check finds. One that hangs is left behind after a second. */
-SHARING_CASE(one_object, 0)
+SHARING_CASE("part: one object", one_object, 0)
 {
     struct shared shared;
     const double before = test_now();
@@ -132,7 +132,7 @@ SHARING_CASE(one_object, 0)
     shared_close(&shared);
 }
 
-static void self_check(void)
+CASE("rows: what the self-check finds", self_check)
 {
     PART("part: one object", FAKE_VULKAN_WRONG_ROWS, 0, "host", {by_rows, 0}, {warns, 1},
          {"a device does not see what the other has written; they go", 1}, {"not rows: a device does not see", 2});
@@ -151,7 +151,7 @@ static cl_mem make_large(const struct rig *rig, void **texture)
     return rig->create_2d(rig->context, CL_MEM_READ_WRITE, *texture, 0, NULL);
 }
 
-SHARING_CASE(too_many, 0)
+SHARING_CASE("part: too many", too_many, 0)
 {
     void *textures[OBJECTS + 3];
     cl_mem objects[OBJECTS + 3];
@@ -177,7 +177,7 @@ SHARING_CASE(too_many, 0)
     }
 }
 
-static void limit(void)
+CASE("rows: no more memory than a part of the device's", limit)
 {
     test_setenv("CLD3D_TEST_MEMORY", "256");
     PART("part: too many", FAKE_VULKAN_NO_FAULT, 0, "host", {"the object's transport: rows", 4},
@@ -191,7 +191,7 @@ static long most_kib(void)
     return CHECK_INT(getrusage(RUSAGE_SELF, &usage), 0) ? usage.ru_maxrss : 0;
 }
 
-SHARING_CASE(many, 0)
+SHARING_CASE("rows: many objects, one after the other", many, 0)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     const unsigned count = 1000;
@@ -213,27 +213,34 @@ SHARING_CASE(many, 0)
         CHECK(most_kib() < before + 1024);
 }
 
-static const struct tap_test tests[] = {
-    {"rows: by which method", methods},
-    {"rows: kinds that Vulkan does not make", no_rows},
-    {"rows: what the self-check finds", self_check},
-    {"rows: no more memory than a part of the device's", limit},
-    SHARING_TESTS("rows: many objects, one after the other", many),
-    SHARING_TESTS("part: images", images),
-    SHARING_TESTS("part: one object", one_object),
-    SHARING_TESTS("part: too many", too_many),
-};
-
 struct tap_case tap_case;
+
+/* The contexts of all cases are gone. PoCL 7.1 destroys memory in a thread of its own, a while later. */
+static unsigned what_is_left(void)
+{
+    cl_platform_id platform = NULL;
+    cl_device_id device = NULL;
+    unsigned left = 1;
+    clGetPlatformIDs(1, &platform, NULL);
+    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
+    for (int i = 0; i < 1000 && left; i++) {
+        left =
+            fake_d3d_vulkan_rows() + fake_d3d_vulkan_imported() + fake_d3d_vulkan_files() + fake_d3d_vulkan_acquired();
+        if (left) {
+            rig_let_go(device);
+            pause_ms(10);
+        }
+    }
+    return left;
+}
 
 int main(int argc, char **argv)
 {
-    const int status = direct_main(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+    const int status = direct_main(argc, argv);
     const char *fault = getenv("CLD3D_TEST_FAULT");
     if (fault && atoi(fault) == FAKE_VULKAN_SLOW_ROWS) /* a self-check goes on */
         return status;
-    const unsigned left = fake_d3d_vulkan_rows() + fake_d3d_vulkan_imported() + fake_d3d_vulkan_files() +
-                          fake_d3d_vulkan_acquired(); /* the contexts of all cases are gone */
+    const unsigned left = what_is_left();
     if (left)
         printf("# %u rows, imports, files and acquired objects are left\n", left);
     return left ? 1 : status;

@@ -35,7 +35,34 @@ static bool ask_program(const char *path, char *answer, size_t size)
     return pclose(program) == 0 && told;
 }
 
-static void set_user_id(void)
+CASE("0 turns a setting off", on_and_off)
+{
+    setenv("CLD3D_STRICT", "0", 1);
+    setenv("CLD3D_FORCE", "1", 1);
+    CHECK(!setting_on(SETTING_STRICT));
+    CHECK(setting_on(SETTING_FORCE));
+}
+
+/* As on Windows, where an empty variable cannot be told from none. */
+CASE("an empty variable leaves the default", empty_value)
+{
+    setenv("CLD3D_COPY_BACK", "", 1);
+    setenv("CLD3D_VULKAN_SMALLEST", "", 1);
+    CHECK(!setting_on(SETTING_COPY_BACK));
+    CHECK_STR(setting_text(SETTING_VULKAN_SMALLEST), setting_default(SETTING_VULKAN_SMALLEST));
+}
+
+/* A path of Windows has 1,023 characters at most, which may take three bytes each. */
+CASE("a long value", long_value)
+{
+    char value[1023 * 3 + 1];
+    memset(value, 'x', sizeof(value) - 1);
+    value[sizeof(value) - 1] = '\0';
+    setenv("CLD3D_NEXT", value, 1);
+    CHECK_STR(setting_text(SETTING_NEXT), value);
+}
+
+CASE("a set-user-ID program has no settings", set_user_id)
 {
     char folder[] = "/tmp/cld3d-settings-XXXXXX", path[64], answer[64] = "";
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -64,40 +91,6 @@ static void set_user_id(void)
     rmdir(folder);
 }
 
-static void on_and_off(void)
-{
-    setenv("CLD3D_STRICT", "0", 1);
-    setenv("CLD3D_FORCE", "1", 1);
-    CHECK(!setting_on(SETTING_STRICT));
-    CHECK(setting_on(SETTING_FORCE));
-}
-
-/* As on Windows, where an empty variable cannot be told from none. */
-static void empty_value(void)
-{
-    setenv("CLD3D_COPY_BACK", "", 1);
-    setenv("CLD3D_VULKAN_SMALLEST", "", 1);
-    CHECK(!setting_on(SETTING_COPY_BACK));
-    CHECK_STR(setting_text(SETTING_VULKAN_SMALLEST), setting_default(SETTING_VULKAN_SMALLEST));
-}
-
-/* A path of Windows has 1,023 characters at most, which may take three bytes each. */
-static void long_value(void)
-{
-    char value[1023 * 3 + 1];
-    memset(value, 'x', sizeof(value) - 1);
-    value[sizeof(value) - 1] = '\0';
-    setenv("CLD3D_NEXT", value, 1);
-    CHECK_STR(setting_text(SETTING_NEXT), value);
-}
-
-static const struct tap_test tests[] = {
-    {"0 turns a setting off", on_and_off},
-    {"an empty variable leaves the default", empty_value},
-    {"a long value", long_value},
-    {"a set-user-ID program has no settings", set_user_id},
-};
-
 struct tap_case tap_case;
 
 int main(int argc, char **argv)
@@ -106,5 +99,5 @@ int main(int argc, char **argv)
         printf("%d %d %s\n", getuid() != geteuid(), os_is_elevated(), setting_text(SETTING_LOG_FILE));
         return 0;
     }
-    return tap_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+    return tap_run(argc, argv);
 }

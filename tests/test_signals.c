@@ -14,7 +14,7 @@ static cl_platform_id platform;
 static cl_device_id device;
 static cl_context context;
 
-static void over_a_taker(void)
+CASE("over a driver that takes signals", over_a_taker)
 {
     if (getenv("CLD3D_TEST_TAKEN")) {
         SKIP("runs the case below");
@@ -141,7 +141,7 @@ static void programs(void)
     CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
 }
 
-static void set_again(void)
+CASE("Wine's signal handlers are set again", set_again)
 {
     if (!getenv("CLD3D_TEST_TAKEN")) {
         SKIP("only as a part of the case above");
@@ -156,9 +156,4 @@ static void set_again(void)
     CHECK_INT(clReleaseContext(context), CL_SUCCESS);
 }
 
-static const struct tap_test tests[] = {
-    {"over a driver that takes signals", over_a_taker},
-    {"Wine's signal handlers are set again", set_again},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

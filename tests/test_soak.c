@@ -452,7 +452,7 @@ static unsigned soak_seconds(void)
     return wanted > SHORTEST ? (unsigned)wanted : SHORTEST;
 }
 
-static void no_wrong_frame(void)
+CASE("threads, Direct3D 9, 10 and 11: no frame is wrong, no reference is left", no_wrong_frame)
 {
     static struct worker workers[THREADS];
     test_thread threads[THREADS];
@@ -489,7 +489,7 @@ static void no_wrong_frame(void)
 /* Resident memory swings with the sizes of the threads' objects, and where an allocator gives back what the driver's compiler
  * took: 17 MiB were seen with PoCL. 64 bytes a frame are allowed besides. In minutes that finds what loses a frame's bytes, in an
  * hour what loses an allocation a frame. */
-static void memory_is_flat(void)
+CASE("memory is flat", memory_is_flat)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     SKIP("a sanitizer holds memory back");
@@ -508,12 +508,12 @@ static void memory_is_flat(void)
 }
 
 /* The threads are at different places of their sessions, and a device has some dozens of handles. */
-static void handles_are_flat(void)
+CASE("handles are flat", handles_are_flat)
 {
     CHECK(late.handles - early.handles < 64);
 }
 
-static void files_are_flat(void)
+CASE("file descriptors are flat", files_are_flat)
 {
     if (process_memory("self") == 0) {
         SKIP("the system does not tell");
@@ -523,11 +523,4 @@ static void files_are_flat(void)
     CHECK(late.files - early.files < 16);
 }
 
-static const struct tap_test tests[] = {
-    {"threads, Direct3D 9, 10 and 11: no frame is wrong, no reference is left", no_wrong_frame},
-    {"memory is flat", memory_is_flat},
-    {"handles are flat", handles_are_flat},
-    {"file descriptors are flat", files_are_flat},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

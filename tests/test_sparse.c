@@ -15,7 +15,7 @@ static bool over_sparse(const struct rig *rig)
     return false;
 }
 
-static void again(void)
+CASE("a driver's dispatch table may have holes", again)
 {
     if (getenv("CLD3D_TEST_OVER_SPARSE")) {
         SKIP("runs the cases below");
@@ -26,7 +26,7 @@ static void again(void)
     test_setenv("CLD3D_TEST_OVER_SPARSE", NULL);
 }
 
-SHARING_CASE(frames, 0)
+SHARING_CASE("sparse: frames with events", frames, 0)
 {
     struct shared all[KINDS];
     unsigned char bytes[SHARED_BYTES];
@@ -49,7 +49,7 @@ SHARING_CASE(frames, 0)
 }
 
 /* A release in one queue behind a user event of another. */
-SHARING_CASE(pending, 0)
+SHARING_CASE("sparse: a release behind a user event", pending, 0)
 {
     struct shared shared;
     unsigned char bytes[SHARED_BYTES];
@@ -73,7 +73,7 @@ SHARING_CASE(pending, 0)
 }
 
 /* Of a context without interop each handle is refused for what it is, not as garbage. */
-SHARING_CASE(handles_of_others, 0)
+SHARING_CASE("sparse: handles of a plain context", handles_of_others, 0)
 {
     struct shared shared;
     cl_int status;
@@ -92,11 +92,4 @@ SHARING_CASE(handles_of_others, 0)
     shared_close(&shared);
 }
 
-static const struct tap_test tests[] = {
-    {"a driver's dispatch table may have holes", again},
-    SHARING_TESTS("sparse: frames with events", frames),
-    SHARING_TESTS("sparse: a release behind a user event", pending),
-    SHARING_TESTS("sparse: handles of a plain context", handles_of_others),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

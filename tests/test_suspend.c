@@ -120,7 +120,7 @@ static void suspend(HANDLE thread, const atomic_uint *counter)
 
 /* ---- cases ---- */
 
-static void suspends(void)
+CASE("a thread is suspended, looked at and resumed", suspends)
 {
     static atomic_uint counter;
     cl_int numbers[4] = {6, 3, 0, 0};
@@ -138,7 +138,7 @@ static void suspends(void)
     SetEvent(done);
 }
 
-static void ends_together(void)
+CASE("threads are ended close together", ends_together)
 {
     static atomic_uint counters[THREADS];
     HANDLE threads[THREADS];
@@ -169,7 +169,7 @@ static bool driver_has_32_bits(void)
 }
 
 /* What comes out is not defined, but the kernel goes on: PoCL has a handler for it, for 64 bits. */
-static void divides_by_zero(void)
+CASE("a kernel divides by zero", divides_by_zero)
 {
     cl_int numbers[4] = {6, 0, 0, 0};
     if (!open_opencl())
@@ -182,10 +182,4 @@ static void divides_by_zero(void)
     CHECK_INT(numbers[3], 42);
 }
 
-static const struct tap_test tests[] = {
-    {"a thread is suspended, looked at and resumed", suspends},
-    {"threads are ended close together", ends_together},
-    {"a kernel divides by zero", divides_by_zero},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -102,22 +102,22 @@ static void each(cl_channel_order order, bool (*same)(const struct converter *, 
     texels_processor = TEXELS_OWN;
 }
 
-static void widen_r(void)
+CASE("R into RGBA", widen_r)
 {
     each(CL_R, widens);
 }
 
-static void widen_rg(void)
+CASE("RG into RGBA", widen_rg)
 {
     each(CL_RG, widens);
 }
 
-static void narrow_r(void)
+CASE("RGBA into R", narrow_r)
 {
     each(CL_R, narrows);
 }
 
-static void narrow_rg(void)
+CASE("RGBA into RG", narrow_rg)
 {
     each(CL_RG, narrows);
 }
@@ -142,7 +142,7 @@ static void copies(void)
     }
 }
 
-static void copy_long(void)
+CASE("long rows", copy_long)
 {
     for (int processor = TEXELS_OWN; processor <= TEXELS_ANY; processor++) {
         texels_processor = processor;
@@ -155,7 +155,7 @@ static void copy_long(void)
 }
 
 /* In 32 bits an image may have more bytes than there are: none of fewer may be made for it. */
-static void region_bytes(void)
+CASE("bytes that a size_t can't hold", region_bytes)
 {
     static const size_t half = SIZE_MAX / 2 + 1;
     static const size_t regions[][3] = {
@@ -169,21 +169,11 @@ static void region_bytes(void)
 }
 
 /* Of formats whose texels are no channels of whole bytes nothing is converted, and none is shared. */
-static void no_whole_channels(void)
+CASE("formats without whole channels", no_whole_channels)
 {
     CHECK_INT(cl_format_texel_bytes((cl_image_format){CL_RGBA, CL_UNORM_INT16}), 8);
     CHECK_INT(cl_format_texel_bytes((cl_image_format){CL_RGB, CL_UNORM_INT8}), 0);
     CHECK_INT(cl_format_texel_bytes((cl_image_format){CL_R, CL_UNORM_SHORT_565}), 0);
 }
 
-static const struct tap_test tests[] = {
-    {"R into RGBA", widen_r},
-    {"RG into RGBA", widen_rg},
-    {"RGBA into R", narrow_r},
-    {"RGBA into RG", narrow_rg},
-    {"long rows", copy_long},
-    {"bytes that a size_t can't hold", region_bytes},
-    {"formats without whole channels", no_whole_channels},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -6,8 +6,15 @@ enum { THREADS = 8 };
 
 /* ---- time ---- */
 
-/* How long one case may take: its part of the whole. */
-static double case_seconds(void);
+/* How long one case may take: its part of the whole. Of five tests with both APIs, of which two run once per kind. */
+enum { CASES = 2 * (5 + 2 * (KINDS - 1)) };
+
+static double case_seconds(void)
+{
+    const char *text = getenv("CLD3D_TEST_SECONDS");
+    const double all = text ? atof(text) : 0;
+    return (all > 0 ? all : 3) / CASES;
+}
 
 /* ---- crews ---- */
 
@@ -317,12 +324,12 @@ static void own_subresources(const struct rig *rig, bool contexts)
     close_places(&places);
 }
 
-SHARING_CASE(one_context, 0)
+SHARING_CASE("own subresources in one context", one_context, 0)
 {
     own_subresources(rig, false);
 }
 
-SHARING_CASE(own_contexts, 0)
+SHARING_CASE("own subresources in own contexts", own_contexts, 0)
 {
     own_subresources(rig, true);
 }
@@ -358,7 +365,7 @@ static void fight_turn(struct worker *worker)
     CHECK_INT(release_one(rig, prize->shared.object), CL_SUCCESS);
 }
 
-SHARING_CASE(fight_for_one, 0)
+SHARING_CASE("all want the same object", fight_for_one, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct crew crew;
@@ -457,7 +464,7 @@ static bool bears_calls_in_callbacks(const struct rig *rig)
     return strcmp(name, "rusticl") != 0;
 }
 
-SHARING_CASE(callbacks, 0)
+SHARING_CASE("callbacks that call back", callbacks, 0)
 {
     if (!bears_calls_in_callbacks(rig)) {
         SKIP("this OpenCL deadlocks where a callback calls it");
@@ -497,7 +504,7 @@ static void keep_drawing(void *data)
 }
 
 /* The queue of Direct3D has work of others before, between and behind what changes hands. */
-SHARING_CASE(drawn_meanwhile, 0)
+SHARING_CASE("Direct3D draws in another thread", drawn_meanwhile, 0)
 {
     enum { TURNS = 40 };
     struct shared ours[KINDS];
@@ -518,22 +525,4 @@ SHARING_CASE(drawn_meanwhile, 0)
     shared_close_all(ours);
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("Direct3D draws in another thread", drawn_meanwhile),
-    SHARING_TESTS("own subresources in one context", one_context),
-    SHARING_TESTS("own subresources in own contexts", own_contexts),
-    SHARING_TESTS("all want the same object", fight_for_one),
-#ifndef _WIN32
-    SHARING_TESTS("callbacks that call back", callbacks),
-#endif
-};
-
-static double case_seconds(void)
-{
-    const char *text = getenv("CLD3D_TEST_SECONDS");
-    const double all = text ? atof(text) : 0;
-    /* Two of the cases run once per kind. */
-    return (all > 0 ? all : 3) / (sizeof(tests) / sizeof(tests[0]) + 2 * 2 * (KINDS - 1));
-}
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -18,7 +18,7 @@ static cl_device_id device_of(cl_context context)
 /* ---- devices and contexts ---- */
 
 /* Each platform tells devices of its own for the Direct3D device that both can share with. */
-BOTH_CASE(own_devices, RIG_NO_CONTEXT)
+BOTH_CASE("devices: each platform tells its own", own_devices, RIG_NO_CONTEXT)
 {
     IDXGIAdapter *adapter = adapter_of(sides);
     if (!adapter)
@@ -46,7 +46,7 @@ BOTH_CASE(own_devices, RIG_NO_CONTEXT)
 }
 
 /* The devices say which driver is meant where no platform is named; by a type, the first has to do. */
-BOTH_CASE(contexts_without_platform, RIG_NO_CONTEXT)
+BOTH_CASE("contexts: the driver of the devices, without a platform", contexts_without_platform, RIG_NO_CONTEXT)
 {
     for (int i = 0; i < SIDES; i++) {
         const struct rig *rig = &sides[i];
@@ -71,7 +71,7 @@ BOTH_CASE(contexts_without_platform, RIG_NO_CONTEXT)
 
 /* ---- objects ---- */
 
-BOTH_CASE(own_objects, 0)
+BOTH_CASE("objects: each in its context, used in turns", own_objects, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared shared[SIDES];
@@ -95,7 +95,7 @@ BOTH_CASE(own_objects, 0)
 }
 
 /* The rule that a resource has one object is a context's. */
-BOTH_CASE(one_resource, 0)
+BOTH_CASE("objects: one resource in a context of each, in turns", one_resource, 0)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared shared[SIDES];
@@ -112,7 +112,7 @@ BOTH_CASE(one_resource, 0)
 }
 
 /* Formats that one driver has, and another lacks or reads wrongly. */
-BOTH_CASE(one_texture_of_each_format, 0)
+BOTH_CASE("objects: formats that one driver emulates", one_texture_of_each_format, 0)
 {
     static const struct {
         DXGI_FORMAT format;
@@ -181,7 +181,7 @@ static bool find_ways(const struct rig *sides, bool turned, char ways[SIDES][256
 }
 
 /* The way of each object is that of its own device, whatever the other's is, and whichever came first. */
-BOTH_CASE(own_ways, 0)
+BOTH_CASE("transports: each device's own", own_ways, 0)
 {
     static const char *const variables[SIDES] = {"CLD3D_TEST_FIRST_WAY", "CLD3D_TEST_SECOND_WAY"};
     const bool turned = getenv(variables[FIRST]) != NULL;
@@ -205,13 +205,4 @@ BOTH_CASE(own_ways, 0)
         test_setenv(variables[i], NULL);
 }
 
-static const struct tap_test tests[] = {
-    BOTH_TESTS("devices: each platform tells its own", own_devices),
-    BOTH_TESTS("contexts: the driver of the devices, without a platform", contexts_without_platform),
-    BOTH_TESTS("objects: each in its context, used in turns", own_objects),
-    BOTH_TESTS("objects: one resource in a context of each, in turns", one_resource),
-    BOTH_TESTS("objects: formats that one driver emulates", one_texture_of_each_format),
-    BOTH_TESTS("transports: each device's own", own_ways),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -17,7 +17,7 @@ static void refuse(rig_enqueue enqueue, const struct rig *rig, cl_uint count, co
     CHECK_INT(enqueue(rig->queue, count, objects, wait_count, wait, NULL), CL_INVALID_CONTEXT);
 }
 
-BOTH_CASE(mixed_lists, 0)
+BOTH_CASE("what belongs to the other: lists of objects", mixed_lists, 0)
 {
     struct shared shared[SIDES];
     if (!open_both(sides, KIND_2D, 1, shared))
@@ -79,7 +79,7 @@ static void refuse_events(const struct rig *rig, const struct shared *shared, co
     CHECK_INT(clReleaseEvent(own), CL_SUCCESS);
 }
 
-BOTH_CASE(mixed_wait_lists, 0)
+BOTH_CASE("what belongs to the other: wait lists", mixed_wait_lists, 0)
 {
     struct shared shared[SIDES];
     cl_event events[OTHERS];
@@ -102,7 +102,7 @@ BOTH_CASE(mixed_wait_lists, 0)
 
 /* Commands of OpenCL itself: what the driver says of an event or an object of another driver is its business, but it is an error, and
  * later calls find everything as it was. */
-BOTH_CASE(mixed_commands, 0)
+BOTH_CASE("what belongs to the other: commands of OpenCL", mixed_commands, 0)
 {
     struct shared shared[SIDES];
     unsigned char bytes[SHARED_BYTES];
@@ -134,7 +134,7 @@ BOTH_CASE(mixed_commands, 0)
 }
 
 /* A kernel of one driver with an argument of the other: refused when it is set, or else when the kernel is enqueued. */
-BOTH_CASE(mixed_arguments, 0)
+BOTH_CASE("what belongs to the other: arguments of kernels", mixed_arguments, 0)
 {
     struct shared shared[SIDES];
     const size_t size = SHARED_BYTES;
@@ -162,7 +162,7 @@ BOTH_CASE(mixed_arguments, 0)
 
 /* A user event of one driver holds an acquire, a write and a release there, which is all deferred; the other driver goes on. Then it is set,
  * and each has its own bytes. */
-BOTH_CASE(one_is_held, 0)
+BOTH_CASE("user events: one driver is held, the other goes on", one_is_held, 0)
 {
     struct shared shared[SIDES];
     unsigned char bytes[SHARED_BYTES];
@@ -194,12 +194,4 @@ BOTH_CASE(one_is_held, 0)
     close_both(shared);
 }
 
-static const struct tap_test tests[] = {
-    BOTH_TESTS("what belongs to the other: lists of objects", mixed_lists),
-    BOTH_TESTS("what belongs to the other: wait lists", mixed_wait_lists),
-    BOTH_TESTS("what belongs to the other: commands of OpenCL", mixed_commands),
-    BOTH_TESTS("what belongs to the other: arguments of kernels", mixed_arguments),
-    BOTH_TESTS("user events: one driver is held, the other goes on", one_is_held),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -51,7 +51,7 @@ static bool take_nv_functions(struct rig *rig)
     return true;
 }
 
-SHARING_CASE(nv_names, 0)
+SHARING_CASE("NVIDIA's names: a way there and back with each kind", nv_names, 0)
 {
     char name[64];
     cl_device_id device = NULL;
@@ -73,7 +73,7 @@ SHARING_CASE(nv_names, 0)
 }
 
 /* A program that takes some functions by one name and some by the other. */
-SHARING_CASE(nv_and_khr_names, 0)
+SHARING_CASE("NVIDIA's names beside Khronos'", nv_and_khr_names, 0)
 {
     struct shared shared;
     const rig_enqueue khr_acquire = rig->acquire, khr_release = rig->release;
@@ -88,9 +88,4 @@ SHARING_CASE(nv_and_khr_names, 0)
     shared_close(&shared);
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("NVIDIA's names: a way there and back with each kind", nv_names),
-    SHARING_TESTS("NVIDIA's names beside Khronos'", nv_and_khr_names),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -12,12 +12,7 @@ static bool open_export(struct vulkan_rig *rig)
 {
     setenv("CLD3D_VULKAN", "export", 1);
     setenv("CLD3D_VULKAN_SMALLEST", "1K", 1);
-    if (!vulkan_open(rig, true))
-        return false;
-    if (side_open())
-        return true;
-    vulkan_close(rig);
-    return false;
+    return open_layer(rig);
 }
 
 static VkImageCreateInfo frame(void)
@@ -35,7 +30,7 @@ static bool is_shared(VkImage image)
 
 /* ---- which images ---- */
 
-static void which(void)
+CASE("which images are exportable", which)
 {
     struct vulkan_rig rig;
     struct vulkan_thing image;
@@ -67,7 +62,7 @@ static void which(void)
 }
 
 /* A device has the functions that it has without the layer. */
-static void same_functions(void)
+CASE("the same functions as without the layer", same_functions)
 {
     static const char *const names[] = {"vkQueuePresentKHR", "vkCreateImage", "vkCreateImageKHR", "vkQueueSubmit2KHR",
                                         "vkQueueSubmit2"};
@@ -85,7 +80,7 @@ static void same_functions(void)
 }
 
 /* An image in memory that is not dedicated to it is not shared. */
-static void not_dedicated(void)
+CASE("images without dedicated memory", not_dedicated)
 {
     struct vulkan_rig rig;
     struct vulkan_thing image;
@@ -174,7 +169,7 @@ static void exchange(struct vulkan_rig *rig, VkImage image, struct vulkan_rig *o
     }
 }
 
-static void another_device(void)
+CASE("images are passed to another device and back", another_device)
 {
     struct vulkan_rig rig, other;
     struct vulkan_thing image, imported;
@@ -207,7 +202,7 @@ static VkImageCreateInfo external_frame(void)
 }
 
 /* The program's export and the layer's are the same memory. Another device has imported each. */
-static void own_exports(void)
+CASE("images that the program exports", own_exports)
 {
     struct vulkan_rig rig, other;
     struct vulkan_thing image, imported[2];
@@ -239,7 +234,7 @@ static void own_exports(void)
 }
 
 /* What the program has imported is exported once more. */
-static void own_imports(void)
+CASE("images that the program has imported", own_imports)
 {
     struct vulkan_rig rig, other;
     struct vulkan_thing image, imported, again;
@@ -268,7 +263,7 @@ static void own_imports(void)
 }
 
 /* Without the kind of export that OpenCL takes, or beside others in memory, they can be copied. */
-static void other_exports(void)
+CASE("images that it shares in another way", other_exports)
 {
     static _Alignas(65536) unsigned char bytes[WIDTH * HEIGHT * 4 + 65536];
     const VkExternalMemoryImageCreateInfo by_address = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
@@ -302,7 +297,7 @@ static void other_exports(void)
     vulkan_close(&rig);
 }
 
-static void buffers(void)
+CASE("buffers by their addresses", buffers)
 {
     struct vulkan_rig rig;
     struct vulkan_thing shared, plain;
@@ -337,7 +332,7 @@ static void buffers(void)
 
 /* ---- images that are passed ---- */
 
-static void passes_refused(void)
+CASE("images that are not passed", passes_refused)
 {
     struct vulkan_rig rig, other;
     struct vulkan_thing image, second, of_other;
@@ -387,7 +382,7 @@ static void keep_passing(void *data)
 }
 
 /* The program draws in other images meanwhile: its own thread does not know that its queue has other users. */
-static void beside_submissions(void)
+CASE("images are passed beside the program's submissions", beside_submissions)
 {
     static unsigned char bytes[WIDTH * HEIGHT * 4];
     struct vulkan_rig rig;
@@ -419,7 +414,7 @@ static void beside_submissions(void)
 /* ---- file descriptors ---- */
 
 /* None is lost. When there is none left, the answer says so, and the next export works. */
-static void files(void)
+CASE("10,000 exports leave no file descriptor; none is left", files)
 {
     struct vulkan_rig rig;
     struct vulkan_thing image;
@@ -458,18 +453,4 @@ static void files(void)
     vulkan_close(&rig);
 }
 
-static const struct tap_test tests[] = {
-    {"which images are exportable", which},
-    {"the same functions as without the layer", same_functions},
-    {"images without dedicated memory", not_dedicated},
-    {"images are passed to another device and back", another_device},
-    {"images that the program exports", own_exports},
-    {"images that the program has imported", own_imports},
-    {"images that it shares in another way", other_exports},
-    {"buffers by their addresses", buffers},
-    {"images that are not passed", passes_refused},
-    {"images are passed beside the program's submissions", beside_submissions},
-    {"10,000 exports leave no file descriptor; none is left", files},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -6,19 +6,9 @@
 
 enum { ALIGNED = 4096 };
 
-static bool open_mapped(struct vulkan_rig *rig)
-{
-    if (!vulkan_open(rig, true))
-        return false;
-    if (side_open())
-        return true;
-    vulkan_close(rig);
-    return false;
-}
-
 /* ---- the bridge ---- */
 
-static void no_instance(void)
+CASE("there is a Vulkan layer only while there is an instance", no_instance)
 {
     struct vulkan_rig rig;
     CHECK(vulkan_access(side_why) == NULL);
@@ -115,10 +105,10 @@ static void check_found(const struct image_kind *kind, const struct vulkan_thing
     CHECK(found.memory.memory != 0 && found.memory.mapped != 0);
 }
 
-static void bytes_of_images(void)
+CASE("images: what is told of them, and their bytes both ways", bytes_of_images)
 {
     struct vulkan_rig rig;
-    if (!open_mapped(&rig))
+    if (!open_layer(&rig))
         return;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         const struct image_kind *kind = &kinds[i];
@@ -140,13 +130,13 @@ static void bytes_of_images(void)
 }
 
 /* An image that the program exports is used where it lies if it is linear already. */
-static void own_exports(void)
+CASE("images that the program exports", own_exports)
 {
     const VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
                                                       VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     struct vulkan_rig rig;
     struct vulkan_thing image;
-    if (!open_mapped(&rig))
+    if (!open_layer(&rig))
         return;
     VkImageCreateInfo info = info_of(&kinds[0]);
     info.pNext = &external;
@@ -163,14 +153,14 @@ static void own_exports(void)
 }
 
 /* The planes of NV12 and P010: each in its place, each with its own bytes. */
-static void planes(void)
+CASE("planes", planes)
 {
     static const VkFormat videos[] = {VK_FORMAT_G8_B8R8_2PLANE_420_UNORM,
                                       VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16};
     enum { WIDTH = 64, HEIGHT = 48 };
     struct vulkan_rig rig;
     unsigned tried = 0;
-    if (!open_mapped(&rig))
+    if (!open_layer(&rig))
         return;
     for (uint32_t i = 0; i < 2; i++) {
         const VkImageCreateInfo info = vulkan_image_info(videos[i], WIDTH, HEIGHT);
@@ -193,12 +183,12 @@ static void planes(void)
 
 /* ---- what is not shared ---- */
 
-static void not_shared(void)
+CASE("what is not shared", not_shared)
 {
     struct vulkan_rig rig;
     struct vulkan_image found;
     struct vulkan_place place;
-    if (!open_mapped(&rig))
+    if (!open_layer(&rig))
         return;
     const VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
                                                       VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -228,11 +218,11 @@ static void not_shared(void)
 }
 
 /* Mappings by functions that the layer does not follow, as Wine's for 32-bit programs: images are only copied. */
-static void maps_otherwise(void)
+CASE("memory that is mapped in another way", maps_otherwise)
 {
     struct vulkan_rig rig;
     struct vulkan_thing image;
-    if (!open_mapped(&rig))
+    if (!open_layer(&rig))
         return;
     const VkImageCreateInfo info = vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 256, 256);
     if (vulkan_has_extension(&rig, "VK_KHR_map_memory2")) {
@@ -250,7 +240,7 @@ static void maps_otherwise(void)
 }
 
 /* What a program is told with the layer is what it is told without. */
-static void same_answers(void)
+CASE("the same answers as without the layer", same_answers)
 {
     struct vulkan_rig rigs[2];
     if (!vulkan_open(&rigs[0], false))
@@ -282,13 +272,13 @@ static void same_answers(void)
 /* ---- life ---- */
 
 /* The program's mapping and ours are one, and the program's unmapping leaves ours. */
-static void mapped_once(void)
+CASE("memory is mapped once", mapped_once)
 {
     struct vulkan_rig rig;
     struct vulkan_thing image;
     struct vulkan_image found;
     char *data = NULL;
-    if (!open_mapped(&rig))
+    if (!open_layer(&rig))
         return;
     const VkImageCreateInfo info = info_of(&kinds[0]);
     if (vulkan_make_image(&rig, &info, ALIGNED, &image)) {
@@ -305,10 +295,10 @@ static void mapped_once(void)
     vulkan_close(&rig);
 }
 
-static void held(void)
+CASE("memory that is held", held)
 {
     struct vulkan_rig rig;
-    if (!open_mapped(&rig))
+    if (!open_layer(&rig))
         return;
     const VkImageCreateInfo info = info_of(&kinds[0]);
     struct vulkan_thing image;
@@ -349,12 +339,12 @@ static void held(void)
     vulkan_close(&rig);
 }
 
-static void gone(void)
+CASE("what is gone or never was", gone)
 {
     struct vulkan_rig rig;
     struct vulkan_image found;
     struct vulkan_place place;
-    if (!open_mapped(&rig))
+    if (!open_layer(&rig))
         return;
     const VkImageCreateInfo info = info_of(&kinds[0]);
     struct vulkan_thing image;
@@ -404,12 +394,12 @@ static void one_thread(void *data)
     }
 }
 
-static void threads(void)
+CASE("threads", threads)
 {
     struct vulkan_rig rig;
     test_thread all[THREADS];
     struct test_job job = {one_thread, &rig};
-    if (!open_mapped(&rig))
+    if (!open_layer(&rig))
         return;
     for (unsigned i = 0; i < THREADS; i++)
         test_thread_start(&all[i], &job);
@@ -418,18 +408,4 @@ static void threads(void)
     vulkan_close(&rig);
 }
 
-static const struct tap_test tests[] = {
-    {"there is a Vulkan layer only while there is an instance", no_instance},
-    {"images: what is told of them, and their bytes both ways", bytes_of_images},
-    {"images that the program exports", own_exports},
-    {"planes", planes},
-    {"what is not shared", not_shared},
-    {"memory that is mapped in another way", maps_otherwise},
-    {"the same answers as without the layer", same_answers},
-    {"memory is mapped once", mapped_once},
-    {"memory that is held", held},
-    {"what is gone or never was", gone},
-    {"threads", threads},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

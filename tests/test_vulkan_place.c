@@ -73,7 +73,7 @@ static bool is_located(const char *reason)
     return located;
 }
 
-static void not_located(void)
+CASE("what is not found is told with its reason", not_located)
 {
     found_again(IMAGE, 0);
     d3d_finds = false;
@@ -125,7 +125,7 @@ static void stays(uint64_t image, uint64_t address)
     CHECK(!is_there(&at));
 }
 
-static void both_stay(void)
+CASE("images and buffers are found, and are where they were", both_stay)
 {
     stays(IMAGE, 0);
     stays(0, ADDRESS);
@@ -167,7 +167,7 @@ static struct vulkan_location flat_place(uint32_t format)
                                               .samples = 1}};
 }
 
-static void sizes(void)
+CASE("an image of the resource's size", sizes)
 {
     const struct surface_desc desc = flat_desc(DXGI_FORMAT_R8G8B8A8_UNORM, 0);
     struct vulkan_location at = flat_place(RGBA8);
@@ -190,7 +190,7 @@ static void sizes(void)
 }
 
 /* A level has a texel at least in each direction, however small the texture is. */
-static void deep_levels(void)
+CASE("small levels", deep_levels)
 {
     struct surface_desc desc = flat_desc(DXGI_FORMAT_R8G8B8A8_UNORM, 0);
     struct vulkan_location at = flat_place(RGBA8);
@@ -202,7 +202,7 @@ static void deep_levels(void)
     CHECK(!fits(&desc, &at));
 }
 
-static void volumes(void)
+CASE("volumes", volumes)
 {
     struct surface_desc desc = flat_desc(DXGI_FORMAT_R8G8B8A8_UNORM, 0);
     struct vulkan_location at = flat_place(RGBA8);
@@ -218,7 +218,7 @@ static void volumes(void)
 }
 
 /* Texels are channels of one size in one order; how they are read does not matter. */
-static void formats(void)
+CASE("formats by their texels", formats)
 {
     static const struct {
         uint32_t dxgi, vulkan;
@@ -260,7 +260,7 @@ static void formats(void)
 }
 
 /* A plane is half as large in chroma, and its texels are one channel or two. */
-static void planes(void)
+CASE("planes", planes)
 {
     enum { P010 = 1000156013, P016 = 1000156030 };
     static const struct {
@@ -288,14 +288,4 @@ static void planes(void)
     CHECK_INT(vulkan_aspect(&plain), 1);
 }
 
-static const struct tap_test tests[] = {
-    {"what is not found is told with its reason", not_located},
-    {"images and buffers are found, and are where they were", both_stay},
-    {"an image of the resource's size", sizes},
-    {"small levels", deep_levels},
-    {"volumes", volumes},
-    {"formats by their texels", formats},
-    {"planes", planes},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -214,14 +214,14 @@ static bool submits_during(void *(*wait)(void *), unsigned waits, unsigned submi
     return got;
 }
 
-static void other_queue(void)
+CASE("a wait for one queue holds up no other", other_queue)
 {
     CHECK(submits_during(wait_for_queue, 0, 1, PATIENCE / 2));
     CHECK(submits_during(wait_for_queue, 1, 0, PATIENCE / 2));
     CHECK(submits_during(wait_for_queue, 1, 1, PATIENCE / 2)); /* the layer puts nothing there */
 }
 
-static void same_queue(void)
+CASE("in one queue one call comes after the other", same_queue)
 {
     CHECK(!submits_during(wait_for_queue, 0, 0, SHORT));
     CHECK(!submits_during(wait_for_device, 0, 0, SHORT));
@@ -270,7 +270,7 @@ static bool destroys_meanwhile(uintptr_t image, unsigned milliseconds)
     return got;
 }
 
-static void destroyed_behind(void)
+CASE("an image is destroyed when the layer's commands with it are over", destroyed_behind)
 {
     open_device();
     pass_and_back();
@@ -280,7 +280,7 @@ static void destroyed_behind(void)
     close_device();
 }
 
-static void destroyed_during(void)
+CASE("an image is destroyed while the layer waits for another", destroyed_during)
 {
     pthread_t thread;
     open_device();
@@ -294,7 +294,7 @@ static void destroyed_during(void)
 }
 
 /* The reason of a failure is the driver's, and the image is where it was: with the other API, or with Direct3D. */
-static void wait_fails(void)
+CASE("a wait for the layer's commands fails", wait_fails)
 {
     static const VkResult failures[] = {VK_ERROR_DEVICE_LOST, VK_ERROR_OUT_OF_HOST_MEMORY};
     const struct vulkan_move move = MOVE(1, VK_IMAGE_LAYOUT_GENERAL, 0);
@@ -321,7 +321,7 @@ static void wait_fails(void)
 
 /* An image that is passed to several leaves Direct3D with the first and comes back with the last, also if one call names it
  * twice, as a list can with two objects of one surface of Direct3D 9. All calls wait for what is queued. */
-static void passed_to_several(void)
+CASE("an image that is passed to several", passed_to_several)
 {
     static const struct step {
         bool back;
@@ -341,13 +341,4 @@ static void passed_to_several(void)
     close_device();
 }
 
-static const struct tap_test tests[] = {
-    {"a wait for one queue holds up no other", other_queue},
-    {"in one queue one call comes after the other", same_queue},
-    {"an image is destroyed when the layer's commands with it are over", destroyed_behind},
-    {"an image is destroyed while the layer waits for another", destroyed_during},
-    {"a wait for the layer's commands fails", wait_fails},
-    {"an image that is passed to several", passed_to_several},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -57,7 +57,7 @@ static void *add(enum vulkan_kind kind, struct vulkan_device *device, uint64_t h
     return record;
 }
 
-static void devices_by_handle(void)
+CASE("devices by their handles", devices_by_handle)
 {
     void *other = &other;
     open_devices();
@@ -73,7 +73,7 @@ static void devices_by_handle(void)
     CHECK(vulkan_side_here() == NULL);
 }
 
-static void ambiguous_images(void)
+CASE("a handle that two devices have is ambiguous", ambiguous_images)
 {
     char why[VULKAN_WHY] = "";
     struct vulkan_image_record found;
@@ -131,7 +131,7 @@ static void check_buffer(uint64_t address, uint64_t in_memory, uint64_t memory, 
     }
 }
 
-static void addresses(void)
+CASE("buffers by their addresses; those that two devices have are ambiguous", addresses)
 {
     open_devices();
     add_memory(&devices[0], 100);
@@ -171,7 +171,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL all_images(VkPhysicalDevice physical,
 }
 
 /* An image that the program itself shares is created as requested. */
-static void plans(void)
+CASE("images that the program shares are created as requested", plans)
 {
     VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
                                                 VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -255,7 +255,7 @@ static bool allocate(bool again, const void *chain, unsigned refused)
     return exportable;
 }
 
-static void memory_of_images(void)
+CASE("memory of images: what the program exports and imports itself", memory_of_images)
 {
     const VkExternalMemoryHandleTypeFlags file = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
                                           dma_buf = VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
@@ -284,12 +284,4 @@ static void memory_of_images(void)
     CHECK(asked.count == 1 && asked.exports[0] == 0);
 }
 
-static const struct tap_test tests[] = {
-    {"images that the program shares are created as requested", plans},
-    {"memory of images: what the program exports and imports itself", memory_of_images},
-    {"devices by their handles", devices_by_handle},
-    {"a handle that two devices have is ambiguous", ambiguous_images},
-    {"buffers by their addresses; those that two devices have are ambiguous", addresses},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

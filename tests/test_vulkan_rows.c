@@ -11,12 +11,7 @@ static bool open_rows(struct vulkan_rig *rig, const char *method)
 {
     setenv("CLD3D_VULKAN", method, 1);
     setenv("CLD3D_VULKAN_SMALLEST", "1", 1);
-    if (!vulkan_open(rig, true))
-        return false;
-    if (side_open())
-        return true;
-    vulkan_close(rig);
-    return false;
+    return open_layer(rig);
 }
 
 static VkImageCreateInfo frame(void)
@@ -96,7 +91,7 @@ static void both_ways(struct vulkan_rig *rig, const VkImageCreateInfo *info, con
 
 static const char *const methods[] = {"record", "mapped", "export"};
 
-static void levels(void)
+CASE("levels and layers come over and go back, with each method", levels)
 {
     const struct vulkan_part level = {VK_IMAGE_ASPECT_COLOR_BIT, 2, 1, WIDTH / 4, HEIGHT / 4, 1, 4},
                              rest = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, WIDTH / 2, HEIGHT / 2, 1, 4};
@@ -113,7 +108,7 @@ static void levels(void)
 }
 
 /* Images that the program itself shares need no export of ours. */
-static void external(void)
+CASE("images that the program itself shares, with each method", external)
 {
     const VkExternalMemoryImageCreateInfo by_file = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
                                                      VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -132,7 +127,7 @@ static void external(void)
     }
 }
 
-static void slices(void)
+CASE("slices", slices)
 {
     const struct vulkan_part level = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 32, 16, 8, 4},
                              rest = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, 16, 8, 4, 4};
@@ -147,7 +142,7 @@ static void slices(void)
     vulkan_close(&rig);
 }
 
-static void planes(void)
+CASE("planes", planes)
 {
     const VkImageCreateInfo info = vulkan_image_info(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, WIDTH, HEIGHT);
     const struct vulkan_part both[] = {{VK_IMAGE_ASPECT_PLANE_0_BIT, 0, 0, WIDTH, HEIGHT, 1, 1},
@@ -165,7 +160,7 @@ static void planes(void)
 }
 
 /* What is recorded is as the program asked for it. */
-static void unchanged(void)
+CASE("nothing is changed of an image", unchanged)
 {
     struct vulkan_rig rig;
     struct vulkan_thing image;
@@ -185,7 +180,7 @@ static void unchanged(void)
 }
 
 /* Exported images, and those that stand for the program's. Bytes go from one to the other, and by linear memory. */
-static void images(void)
+CASE("images as rows, and images for trials", images)
 {
     const struct vulkan_part all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, VULKAN_ROWS_TRIAL_SIDE,
                                     VULKAN_ROWS_TRIAL_SIDE,    1, 4};
@@ -228,7 +223,7 @@ static void images(void)
     vulkan_close(&rig);
 }
 
-static void refusals(void)
+CASE("what is refused", refusals)
 {
     const struct vulkan_part all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, WIDTH, HEIGHT, 1, 4};
     struct vulkan_rig rig;
@@ -269,7 +264,7 @@ static void refusals(void)
 }
 
 /* Rows end with their device, and leave nothing. */
-static void ends(void)
+CASE("they end with their device, and leave nothing", ends)
 {
     struct vulkan_rig rig;
     struct vulkan_thing image;
@@ -295,15 +290,4 @@ static void ends(void)
     CHECK_INT(side.drop_rows(rows.rows), 0);
 }
 
-static const struct tap_test tests[] = {
-    {"levels and layers come over and go back, with each method", levels},
-    {"images that the program itself shares, with each method", external},
-    {"slices", slices},
-    {"planes", planes},
-    {"nothing is changed of an image", unchanged},
-    {"images as rows, and images for trials", images},
-    {"what is refused", refusals},
-    {"they end with their device, and leave nothing", ends},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

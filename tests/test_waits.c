@@ -31,55 +31,10 @@ static cl_int outcome(cl_event event)
 
 /* ---- wait lists that are fine ---- */
 
-SHARING_CASE(complete_events, 0)
-{
-    struct shared all[KINDS];
-    const cl_event wait[] = {settled_event(rig, CL_COMPLETE), settled_event(rig, CL_COMPLETE)};
-    if (shared_open_all(rig, 1, all)) {
-        for (unsigned i = 0; i < KINDS; i++) {
-            unsigned char bytes[SHARED_BYTES];
-            CHECK_INT(rig->acquire(rig->queue, 1, &all[i].object, 2, wait, NULL), CL_SUCCESS);
-            CHECK(cl_has(rig->queue, &all[i], 1 + i));
-            rig_pattern(bytes, sizeof(bytes), 60 + i);
-            CHECK_INT(cl_write(rig->queue, &all[i], bytes, 0, NULL, NULL), CL_SUCCESS);
-            CHECK_INT(rig->release(rig->queue, 1, &all[i].object, 2, wait, NULL), CL_SUCCESS);
-            CHECK(d3d_has(rig, &all[i], 60 + i));
-        }
-        shared_close_all(all);
-    }
-    end_event(wait[0]);
-    end_event(wait[1]);
-}
-
-/* A release waits for work in other queues that its list names, also if nobody has flushed them. */
-SHARING_CASE(work_of_another_queue, 0)
-{
-    struct shared all[KINDS];
-    unsigned char bytes[SHARED_BYTES];
-    cl_command_queue second = make_queue(rig, rig->context, 0), third = make_queue(rig, rig->context, 0);
-    if (shared_open_all(rig, 1, all)) {
-        for (unsigned i = 0; i < KINDS; i++) {
-            cl_event acquired = NULL, marked = NULL, written = NULL;
-            CHECK_INT(rig->acquire(rig->queue, 1, &all[i].object, 0, NULL, &acquired), CL_SUCCESS);
-            CHECK_INT(clEnqueueMarkerWithWaitList(third, 1, &acquired, &marked), CL_SUCCESS);
-            rig_pattern(bytes, sizeof(bytes), 70 + i);
-            CHECK_INT(cl_write(second, &all[i], bytes, 1, &marked, &written), CL_SUCCESS);
-            CHECK_INT(rig->release(rig->queue, 1, &all[i].object, 1, &written, NULL), CL_SUCCESS);
-            CHECK(d3d_has(rig, &all[i], 70 + i));
-            end_event(acquired);
-            end_event(marked);
-            end_event(written);
-        }
-        shared_close_all(all);
-    }
-    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
-    CHECK_INT(clReleaseCommandQueue(third), CL_SUCCESS);
-}
-
 /* ---- an acquire behind a user event ---- */
 
 /* The call returns at once and the object is acquired from then on; the event tells when its bytes are there. */
-SHARING_CASE(acquire_waits, 0)
+SHARING_CASE("acquire behind a user event", acquire_waits, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -113,7 +68,7 @@ SHARING_CASE(acquire_waits, 0)
 /* ---- wait lists with an event that has failed ---- */
 
 /* The call is fine, its event is not, and the objects belong to Direct3D as before. */
-SHARING_CASE(acquire_after_a_failure, 0)
+SHARING_CASE("acquire after a failure", acquire_after_a_failure, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -146,7 +101,7 @@ SHARING_CASE(acquire_after_a_failure, 0)
 }
 
 /* The call says so, and the objects stay acquired. */
-SHARING_CASE(release_after_a_failure, 0)
+SHARING_CASE("release after a failure", release_after_a_failure, 0)
 {
     struct shared all[KINDS];
     unsigned char bytes[KINDS][SHARED_BYTES];
@@ -174,24 +129,9 @@ SHARING_CASE(release_after_a_failure, 0)
     shared_close_all(all);
 }
 
-/* The state is looked at before the events are: the wrong state is the application's error in any case. */
-SHARING_CASE(failure_and_wrong_state, 0)
-{
-    struct shared shared;
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
-    cl_event failed = settled_event(rig, -1);
-    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &failed, NULL), rig->api->not_acquired);
-    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &failed, NULL), rig->api->already_acquired);
-    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    end_event(failed);
-    shared_close(&shared);
-}
-
 /* ---- wait lists with an event that fails later ---- */
 
-SHARING_CASE(acquire_before_a_failure, 0)
+SHARING_CASE("acquire before a failure", acquire_before_a_failure, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -221,7 +161,7 @@ SHARING_CASE(acquire_before_a_failure, 0)
     shared_close_all(all);
 }
 
-SHARING_CASE(release_before_a_failure, 0)
+SHARING_CASE("release before a failure", release_before_a_failure, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -344,7 +284,7 @@ static void held_release(const struct rig *rig, const struct shared *shared, enu
         printf("# the way: %s\n", way_names[way]);
 }
 
-SHARING_CASE(release_waits, 0)
+SHARING_CASE("release behind a user event, in each way", release_waits, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -359,7 +299,7 @@ SHARING_CASE(release_waits, 0)
 }
 
 /* A queue that waits for two events is free when both are set, in whichever order. */
-SHARING_CASE(two_user_events, 0)
+SHARING_CASE("release behind two user events", two_user_events, 0)
 {
     struct shared shared;
     if (!shared_open(rig, KIND_2D, 1, &shared))
@@ -392,7 +332,7 @@ SHARING_CASE(two_user_events, 0)
 
 /* Cycles that are enqueued while the queue is blocked run in their order, in the call that sets it free: more than cld3d
  * tells apart. */
-SHARING_CASE(cycles_meanwhile, 0)
+SHARING_CASE("whole cycles behind a user event", cycles_meanwhile, 0)
 {
     enum { CYCLES = 40 };
     struct shared all[KINDS];
@@ -440,7 +380,7 @@ SHARING_CASE(cycles_meanwhile, 0)
 
 /* So many user events that cld3d does not tell all of them apart: what waits for one of those may wait for the
  * others, but not for those that are made after it. */
-SHARING_CASE(many_user_events, 0)
+SHARING_CASE("more user events than are told apart", many_user_events, 0)
 {
     enum { EVENTS = 80, WAITED = 75 };
     struct shared shared;
@@ -472,7 +412,7 @@ SHARING_CASE(many_user_events, 0)
 }
 
 /* The next cycle of an object is in another queue, which itself is free. */
-SHARING_CASE(cycle_in_a_free_queue, 0)
+SHARING_CASE("a cycle in a free queue behind one in a held queue", cycle_in_a_free_queue, 0)
 {
     struct shared shared;
     unsigned char first[SHARED_BYTES], second[SHARED_BYTES], seen[SHARED_BYTES], expected[SHARED_BYTES];
@@ -506,7 +446,7 @@ SHARING_CASE(cycle_in_a_free_queue, 0)
 }
 
 /* A release in another queue than its acquire's comes behind that, though nothing says so in OpenCL. */
-SHARING_CASE(release_in_another_queue, 0)
+SHARING_CASE("release in another queue than the acquire", release_in_another_queue, 0)
 {
     struct shared all[KINDS];
     cl_command_queue other = make_queue(rig, rig->context, 0);
@@ -529,7 +469,7 @@ SHARING_CASE(release_in_another_queue, 0)
 }
 
 /* What is enqueued behind a release can't hold it back. */
-SHARING_CASE(held_again_behind_the_release, 0)
+SHARING_CASE("a queue held again behind a release", held_again_behind_the_release, 0)
 {
     struct shared all[KINDS];
     if (!shared_open_all(rig, 1, all))
@@ -557,7 +497,7 @@ SHARING_CASE(held_again_behind_the_release, 0)
 }
 
 /* Other objects and other queues are not held up. */
-SHARING_CASE(others_go_on, 0)
+SHARING_CASE("other objects and queues are not held up", others_go_on, 0)
 {
     struct shared held, other;
     unsigned char bytes[SHARED_BYTES];
@@ -594,35 +534,8 @@ static void set_later(void *data)
     CHECK_INT(clSetUserEventStatus(setter->event, CL_COMPLETE), CL_SUCCESS);
 }
 
-/* Another thread sets the event: whoever waits for the release's event finds the data then. */
-SHARING_CASE(set_by_another_thread, 0)
-{
-    struct shared shared;
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
-    for (unsigned turn = 0; turn < 6; turn++) {
-        unsigned char bytes[SHARED_BYTES];
-        cl_event released = NULL, user = user_event(rig->context);
-        struct setter setter = {user, turn};
-        struct test_job job = {set_later, &setter};
-        test_thread thread;
-        rig_pattern(bytes, sizeof(bytes), 2 + turn);
-        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-        if (!test_thread_start(&thread, &job))
-            break;
-        CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &user, NULL), CL_SUCCESS);
-        CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
-        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
-        CHECK(d3d_has(rig, &shared, 2 + turn));
-        test_thread_join(thread);
-        end_event(released);
-        end_event(user);
-    }
-    shared_close(&shared);
-}
-
 /* A command that was refused waits for nothing: what comes after it in the queue is not held by its list. */
-SHARING_CASE(refused_commands_hold_nothing, 0)
+SHARING_CASE("commands that are refused hold nothing", refused_commands_hold_nothing, 0)
 {
     struct shared shared;
     if (!shared_open(rig, KIND_2D, 1, &shared))
@@ -649,7 +562,7 @@ static void stays_queued(cl_event held)
     CHECK(rig_event_status(held) > CL_COMPLETE);
 }
 
-SHARING_CASE(commands_are_no_user_events, 0)
+SHARING_CASE("events of commands can't be set", commands_are_no_user_events, 0)
 {
     struct shared shared;
     cl_event events[3] = {NULL};
@@ -680,7 +593,7 @@ SHARING_CASE(commands_are_no_user_events, 0)
 }
 
 /* A thread waits in the driver for the queue of a deferred release; rusticl 22.3 keeps others from that queue as long. */
-SHARING_CASE(finished_meanwhile, 0)
+SHARING_CASE("a thread waits for the queue of a deferred release", finished_meanwhile, 0)
 {
     unsigned char bytes[SHARED_BYTES];
     struct shared shared;
@@ -705,27 +618,4 @@ SHARING_CASE(finished_meanwhile, 0)
     shared_close(&shared);
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("complete events", complete_events),
-    SHARING_TESTS("work of another queue", work_of_another_queue),
-    SHARING_TESTS("acquire behind a user event", acquire_waits),
-    SHARING_TESTS("acquire after a failure", acquire_after_a_failure),
-    SHARING_TESTS("release after a failure", release_after_a_failure),
-    SHARING_TESTS("a failure and the wrong state", failure_and_wrong_state),
-    SHARING_TESTS("acquire before a failure", acquire_before_a_failure),
-    SHARING_TESTS("release before a failure", release_before_a_failure),
-    SHARING_TESTS("release behind a user event, in each way", release_waits),
-    SHARING_TESTS("release behind two user events", two_user_events),
-    SHARING_TESTS("whole cycles behind a user event", cycles_meanwhile),
-    SHARING_TESTS("more user events than are told apart", many_user_events),
-    SHARING_TESTS("a cycle in a free queue behind one in a held queue", cycle_in_a_free_queue),
-    SHARING_TESTS("release in another queue than the acquire", release_in_another_queue),
-    SHARING_TESTS("a queue held again behind a release", held_again_behind_the_release),
-    SHARING_TESTS("other objects and queues are not held up", others_go_on),
-    SHARING_TESTS("another thread sets the user event", set_by_another_thread),
-    SHARING_TESTS("a thread waits for the queue of a deferred release", finished_meanwhile),
-    SHARING_TESTS("events of commands can't be set", commands_are_no_user_events),
-    SHARING_TESTS("commands that are refused hold nothing", refused_commands_hold_nothing),
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -46,7 +46,7 @@ static void each_command(const struct scene *scene, cl_mem root, cl_mem object, 
     }
 }
 
-SHARING_CASE(every_command, 0)
+SHARING_CASE("every command alone", every_command, 0)
 {
     struct scene scene;
     if (!scene_open(rig, &scene))
@@ -57,7 +57,7 @@ SHARING_CASE(every_command, 0)
 }
 
 /* Commands that only read do not hide what was written before them. */
-SHARING_CASE(read_behind_a_write, 0)
+SHARING_CASE("a read behind a write", read_behind_a_write, 0)
 {
     struct scene scene;
     unsigned char bytes[SHARED_BYTES];
@@ -75,7 +75,7 @@ SHARING_CASE(read_behind_a_write, 0)
     scene_close(&scene);
 }
 
-SHARING_CASE(no_command, 0)
+SHARING_CASE("no command", no_command, 0)
 {
     struct scene scene;
     if (!scene_open(rig, &scene))
@@ -102,7 +102,7 @@ SHARING_CASE(no_command, 0)
 }
 
 /* In one list only those that were written to go back. */
-SHARING_CASE(one_of_a_list, 0)
+SHARING_CASE("one of a list", one_of_a_list, 0)
 {
     struct scene scene;
     if (!scene_open(rig, &scene))
@@ -128,7 +128,7 @@ SHARING_CASE(one_of_a_list, 0)
     scene_close(&scene);
 }
 
-SHARING_CASE(sub_buffers, 0)
+SHARING_CASE("sub-buffers", sub_buffers, 0)
 {
     struct scene scene;
     const cl_buffer_region all = {0, SHARED_BYTES};
@@ -144,7 +144,7 @@ SHARING_CASE(sub_buffers, 0)
 }
 
 /* A mapping to be written counts from the map on, and a pointer of any age when it is given back. */
-SHARING_CASE(mappings, 0)
+SHARING_CASE("mappings", mappings, 0)
 {
     static const cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_READ | CL_MAP_WRITE,
                                          CL_MAP_WRITE_INVALIDATE_REGION};
@@ -202,7 +202,7 @@ static void launches(const struct rig *rig, cl_kernel kernel, cl_mem object, boo
     }
 }
 
-SHARING_CASE(kernel_arguments, 0)
+SHARING_CASE("kernels: what the argument says", kernel_arguments, 0)
 {
     static const struct {
         const char *name;
@@ -245,7 +245,7 @@ static bool open_read_only(const struct rig *rig, enum kind kind, struct shared 
 }
 
 /* Memory that kernels can't write, whatever their parameter says. The host still can. */
-SHARING_CASE(read_only_objects, 0)
+SHARING_CASE("kernels: read-only objects", read_only_objects, 0)
 {
     static const char *const names[] = {"fixed", "peek"};
     struct shared shared;
@@ -272,7 +272,7 @@ SHARING_CASE(read_only_objects, 0)
 }
 
 /* Not every driver refuses a read-only image where a kernel writes: then Direct3D gets what that has made of it. */
-SHARING_CASE(read_only_images, 0)
+SHARING_CASE("kernels: read-only images that are written", read_only_images, 0)
 {
     struct shared shared;
     cl_mem plain = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, SHARED_BYTES, NULL, NULL);
@@ -300,7 +300,7 @@ SHARING_CASE(read_only_images, 0)
 }
 
 /* A kernel that writes through a part, and a copy of a kernel. */
-SHARING_CASE(kernel_parts_and_clones, 0)
+SHARING_CASE("kernels: sub-buffers and clones", kernel_parts_and_clones, 0)
 {
     const cl_buffer_region all = {0, SHARED_BYTES};
     struct scene scene;
@@ -324,7 +324,7 @@ SHARING_CASE(kernel_parts_and_clones, 0)
 }
 
 /* All kernels of a program in one call: their arguments are known, and they have none of kernels before them. */
-SHARING_CASE(kernels_of_a_program, 0)
+SHARING_CASE("kernels: all of a program at once", kernels_of_a_program, 0)
 {
     enum { MOST = 16 };
     struct scene scene;
@@ -385,7 +385,7 @@ static bool written_alone(const struct rig *rig, unsigned seed, bool with_proper
 }
 
 /* An image that lies in a shared buffer. */
-SHARING_CASE(images_of_buffers, 0)
+SHARING_CASE("images of buffers", images_of_buffers, 0)
 {
     struct shared shared;
     if (!shared_open(rig, KIND_BUFFER, 1, &shared))
@@ -420,7 +420,7 @@ static bool is_set(const char *variable, const char *value)
 }
 
 /* Runs in processes of its own: with CLD3D_STRICT=0 nobody knows what is written, with CLD3D_COPY_BACK=1 nobody asks. */
-SHARING_CASE(all_back, 0)
+SHARING_CASE("all comes back", all_back, 0)
 {
     struct shared shared;
     if (!is_set("CLD3D_STRICT", "0") && !is_set("CLD3D_COPY_BACK", "1")) {
@@ -435,12 +435,12 @@ SHARING_CASE(all_back, 0)
     shared_close(&shared);
 }
 
-static void all_back_unchecked(void)
+CASE("nothing is left out where nothing is checked", all_back_unchecked)
 {
     CHECK_INT(run_again(": all comes back", "CLD3D_STRICT", "0"), 2);
 }
 
-static void all_back_by_setting(void)
+CASE("nothing is left out if the setting says so", all_back_by_setting)
 {
     CHECK_INT(run_again(": all comes back", "CLD3D_COPY_BACK", "1"), 2);
 }
@@ -463,13 +463,13 @@ static void ask_for(const char *function, unsigned ways)
 }
 
 /* What they write to is not seen, so every release from then on brings all back. */
-static void command_buffers(void)
+CASE("commands of command buffers", command_buffers)
 {
     ask_for("clCreateCommandBufferKHR", 1);
 }
 
 /* A kernel has more parameters than are followed, and writes through the last one. */
-SHARING_CASE(many_parameters, 0)
+SHARING_CASE("a kernel of many parameters", many_parameters, 0)
 {
     enum { PARAMETERS = 300 };
     char source[PARAMETERS * 24 + 256] = "kernel void many(";
@@ -504,19 +504,19 @@ SHARING_CASE(many_parameters, 0)
 }
 
 /* In another process, where every release then brings all back. */
-static void many_parameters_again(void)
+CASE("kernels: many parameters", many_parameters_again)
 {
     CHECK_INT(run_again("a kernel of many parameters", "CLD3D_TEST_PARAMETERS", "1"), 2);
 }
 
 /* One of the last cases: from then on, in this process, every release brings all back. */
-static void unknown_commands(void)
+CASE("commands that nobody knows", unknown_commands)
 {
     const char *name = getenv("CLD3D_TEST_NAME");
     ask_for(name ? name : "clEnqueueStrangeEXT", 1);
 }
 
-static void unknown_commands_again(void)
+CASE("over a layer that has commands of its own", unknown_commands_again)
 {
     char layers[1024];
     const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_BELOW");
@@ -536,27 +536,4 @@ static void unknown_commands_again(void)
     test_setenv("CLD3D_TEST_NAME", NULL);
 }
 
-static const struct tap_test tests[] = {
-    SHARING_TESTS("every command alone", every_command),
-    SHARING_TESTS("a read behind a write", read_behind_a_write),
-    SHARING_TESTS("no command", no_command),
-    SHARING_TESTS("one of a list", one_of_a_list),
-    SHARING_TESTS("sub-buffers", sub_buffers),
-    SHARING_TESTS("mappings", mappings),
-    SHARING_TESTS("kernels: what the argument says", kernel_arguments),
-    SHARING_TESTS("kernels: read-only objects", read_only_objects),
-    SHARING_TESTS("kernels: read-only images that are written", read_only_images),
-    SHARING_TESTS("kernels: sub-buffers and clones", kernel_parts_and_clones),
-    SHARING_TESTS("kernels: all of a program at once", kernels_of_a_program),
-    SHARING_TESTS("a kernel of many parameters", many_parameters),
-    {"kernels: many parameters", many_parameters_again},
-    SHARING_TESTS("images of buffers", images_of_buffers),
-    SHARING_TESTS("all comes back", all_back),
-    {"nothing is left out where nothing is checked", all_back_unchecked},
-    {"nothing is left out if the setting says so", all_back_by_setting},
-    {"over a layer that has commands of its own", unknown_commands_again},
-    {"commands of command buffers", command_buffers},
-    {"commands that nobody knows", unknown_commands},
-};
-
-TAP_MAIN(tests)
+TAP_MAIN

@@ -4,14 +4,10 @@
  * The environment offers both drivers; the first two platforms that have a device with images count. A case is
  * written once and runs over Direct3D 11 and 10:
  *
- *     BOTH_CASE(acquires, 0)
+ *     BOTH_CASE("each has a queue", acquires, 0)
  *     {
  *         CHECK(sides[FIRST].queue != sides[SECOND].queue);
  *     }
- *
- *     static const struct tap_test tests[] = {
- *         BOTH_TESTS("each has a queue", acquires),
- *     };
  */
 #ifndef CLD3D_TESTS_TWO_DRIVERS_H
 #define CLD3D_TESTS_TWO_DRIVERS_H
@@ -41,15 +37,13 @@ static inline void with_both(const struct rig *rig, unsigned flags, void (*body)
     rig_close(&sides[SECOND]);
 }
 
-#define BOTH_CASE(name, flags)           \
-    static void name(struct rig *sides); \
-    SHARING_CASE(name##_beside, (flags)) \
-    {                                    \
-        with_both(rig, (flags), name);   \
-    }                                    \
+#define BOTH_CASE(text, name, flags)           \
+    static void name(struct rig *sides);       \
+    SHARING_CASE(text, name##_beside, (flags)) \
+    {                                          \
+        with_both(rig, (flags), name);         \
+    }                                          \
     static void name(struct rig *sides)
-
-#define BOTH_TESTS(text, name) SHARING_TESTS(text, name##_beside)
 
 /* ---- objects ---- */
 

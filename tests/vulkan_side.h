@@ -6,6 +6,7 @@
 #include "../src/bridge/client.h"
 #include "../src/bridge/vulkan_access.h"
 #include "sharing.h"
+#include "vulkan_rig.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -44,6 +45,17 @@ static inline bool side_open(void)
     }
     side = *found;
     return true;
+}
+
+/* A device with the layer, and its functions. */
+static inline bool open_layer(struct vulkan_rig *rig)
+{
+    if (!vulkan_open(rig, true))
+        return false;
+    if (side_open())
+        return true;
+    vulkan_close(rig);
+    return false;
 }
 
 #define HANDLE_NUMBER(handle) ((uint64_t)(uintptr_t)(handle))

@@ -3,14 +3,10 @@
  *
  * A case is written once and runs over a plain and over an extended device:
  *
- *     DX9_CASE(acquires, 0)
+ *     DX9_CASE("surfaces can be acquired", acquires, 0)
  *     {
  *         CHECK(dx9->rig.queue != NULL);
  *     }
- *
- *     static const struct tap_test tests[] = {
- *         DX9_TESTS("surfaces can be acquired", acquires),
- *     };
  *
  * The bytes of a surface are handed around without gaps: the rows of plane 0, then those of plane 1 and 2. For YV12 that
  * is Y, V, U. */
@@ -59,23 +55,24 @@ void dx9_close(struct dx9 *dx9);
 /* Opens, runs, closes; over the fake Direct3D no rule of Direct3D may have been broken and nothing may be left. */
 void dx9_run(bool extended, unsigned flags, void (*body)(struct dx9 *));
 
-#define DX9_CASE(name, flags)          \
+#define DX9_CASE(text, name, flags)                \
+    static void name(struct dx9 *dx9);             \
+    static void name##_plain(void)                 \
+    {                                              \
+        dx9_run(false, (flags), name);             \
+    }                                              \
+    TAP_LIST("Direct3D 9: " text, name##_plain, 0) \
+    DX9EX_CASE("Direct3D 9Ex: " text, name, flags)
+
+/* The same for an extended device alone. */
+#define DX9EX_CASE(text, name, flags)  \
     static void name(struct dx9 *dx9); \
-    static void name##_plain(void)     \
-    {                                  \
-        dx9_run(false, (flags), name); \
-    }                                  \
     static void name##_extended(void)  \
     {                                  \
         dx9_run(true, (flags), name);  \
     }                                  \
+    TAP_LIST(text, name##_extended, 1) \
     static void name(struct dx9 *dx9)
-
-#define DX9_TESTS(text, name)                  \
-    {"Direct3D 9: " text, name##_plain},       \
-    {                                          \
-        "Direct3D 9Ex: " text, name##_extended \
-    }
 
 /* A DXVA-HD device on the rig's, which must be extended: under Wine that of dxva2.c, over the fake Direct3D its own. NULL with
  * a failed check. */

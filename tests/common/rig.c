@@ -344,7 +344,8 @@ void *rig_make(const struct rig *rig, void *device, const struct rig_desc *desc,
 {
     void *resource = NULL;
     struct rig_rows *initial = desc->initial ? initial_rows(desc, desc->initial) : NULL;
-    const bool ends = (desc->misc & D3D11_RESOURCE_MISC_SHARED) && desc->height && !rig_shares_textures();
+    const UINT shared = D3D11_RESOURCE_MISC_SHARED | D3D11_RESOURCE_MISC_SHARED_KEYEDMUTEX;
+    const bool ends = (desc->misc & shared) && desc->height && !rig_shares_textures();
     const HRESULT made = ends ? E_NOTIMPL : ops_of(rig)->make(device, desc, initial, &resource);
     free(initial);
     if (result)

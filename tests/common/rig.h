@@ -156,4 +156,19 @@ static inline void pause_ms(unsigned milliseconds)
 }
 #endif
 
+/* Makes a case for each API of a statement about `api`. */
+#define FOR_EACH_API(text, name, statement)           \
+    static void name##_d3d11(void)                    \
+    {                                                 \
+        const struct rig_api *const api = &rig_d3d11; \
+        statement;                                    \
+    }                                                 \
+    TAP_LIST("Direct3D 11: " text, name##_d3d11, 0)   \
+    static void name##_d3d10(void)                    \
+    {                                                 \
+        const struct rig_api *const api = &rig_d3d10; \
+        statement;                                    \
+    }                                                 \
+    TAP_LIST("Direct3D 10: " text, name##_d3d10, 1)
+
 #endif

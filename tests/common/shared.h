@@ -75,32 +75,25 @@ void with_rig(const struct rig_api *api, unsigned flags, void (*test)(const stru
  * context builds for each of them takes longer than the tests. */
 void with_common_rig(const struct rig_api *api, void (*test)(const struct rig *));
 
-/* CASES and COMMON_CASES define the two cases of a test, for Direct3D 11 and 10, ENTRIES names them in the table. */
-#define CASES(test, flags)                   \
-    static void test##_d3d11(void)           \
-    {                                        \
-        with_rig(&rig_d3d11, (flags), test); \
-    }                                        \
-    static void test##_d3d10(void)           \
-    {                                        \
-        with_rig(&rig_d3d10, (flags), test); \
-    }
+/* A case for Direct3D 11 and one for 10, with a rig of their own. */
+#define DATA_CASE(text, name, flags)                       \
+    static void name(const struct rig *rig);               \
+    FOR_EACH_API(text, name, with_rig(api, (flags), name)) \
+    static void name(const struct rig *rig)
 
-#define COMMON_CASES(test)                 \
-    static void test##_d3d11(void)         \
-    {                                      \
-        with_common_rig(&rig_d3d11, test); \
-    }                                      \
-    static void test##_d3d10(void)         \
-    {                                      \
-        with_common_rig(&rig_d3d10, test); \
-    }
-
-#define ENTRIES(name, test)                \
-    {"Direct3D 11: " name, test##_d3d11},  \
-    {                                      \
-        "Direct3D 10: " name, test##_d3d10 \
-    }
+/* Four cases of a test of all formats, with 2D and 3D images. They run where `can(rig)` holds. */
+#define FORMAT_CASES(text, name, can)                                     \
+    static void name##_2d(const struct rig *rig)                          \
+    {                                                                     \
+        each_format(rig, false, name);                                    \
+    }                                                                     \
+    FOR_EACH_API(text ", 2D", name##_2d, with_common_rig(api, name##_2d)) \
+    static void name##_3d(const struct rig *rig)                          \
+    {                                                                     \
+        if (can)                                                          \
+            each_format(rig, true, name);                                 \
+    }                                                                     \
+    FOR_EACH_API(text ", 3D", name##_3d, with_common_rig(api, name##_3d))
 
 /* Runs a test for each format with a fresh object, 2D or 3D, of an odd size. */
 void each_format(const struct rig *rig, bool deep, void (*test)(struct shared *, const struct format *));

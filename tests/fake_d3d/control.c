@@ -307,8 +307,6 @@ void fake_d3d_reset(void)
     }
     fake_d3d_forget_violations();
     fake_d3d_any_fault(FAKE_D3D_FAILS, 0);
-    fake_d3d_import_refuse(false);
-    fake_d3d_import_fail(0);
     fake_vulkan_reset();
     fake_d3d_delay(0);
     fake_d3d_hold(false);

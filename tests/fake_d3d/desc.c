@@ -50,8 +50,6 @@ static bool misc_allows(const struct fake_desc *desc)
         return false;
     if (fake_desc_keyed(desc) && (desc->kind != FAKE_TEXTURE2D || desc->misc & D3D11_RESOURCE_MISC_SHARED))
         return false;
-    if (desc->misc & D3D11_RESOURCE_MISC_SHARED_NTHANDLE && !fake_desc_shared(desc))
-        return false;
     if (desc->misc & D3D11_RESOURCE_MISC_TEXTURECUBE &&
         (desc->kind != FAKE_TEXTURE2D || desc->layers % 6 || desc->width != desc->height))
         return false;

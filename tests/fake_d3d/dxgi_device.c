@@ -160,18 +160,12 @@ static HRESULT STDMETHODCALLTYPE keyed_AcquireSync(IDXGIKeyedMutex *iface, UINT6
     return S_OK;
 }
 
-/* What the device has done with the memory is over before the next one gets it. */
 static HRESULT STDMETHODCALLTYPE keyed_ReleaseSync(IDXGIKeyedMutex *iface, UINT64 key)
 {
     struct fake_resource *resource = fake_resource_of(iface);
-    struct fake_device *device = resource->object.device;
-    struct fake_call call;
-    HRESULT hr = fake_enter(&call, device, FAKE_IDXGIKeyedMutex_ReleaseSync, FAKE_ANY_THREAD);
+    HRESULT hr = fake_touch(&resource->object, FAKE_IDXGIKeyedMutex_ReleaseSync);
 
-    if (SUCCEEDED(hr))
-        hr = fake_queue_wait(device, resource->store, true, true);
-    fake_leave(&call);
-    return FAILED(hr) || fake_keyed_pass(resource->store, device, NULL, key) ? hr : E_FAIL;
+    return FAILED(hr) || fake_keyed_pass(resource->store, resource->object.device, NULL, key) ? hr : E_FAIL;
 }
 
 const IDXGIKeyedMutexVtbl fake_keyed_mutex_vtbl = {

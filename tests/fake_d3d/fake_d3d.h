@@ -118,9 +118,6 @@ void fake_d3d_odd_planes(bool on);
 /* TestCooperativeLevel answers D3DERR_INVALIDCALL to all threads but the one that created the device, as on Windows. Default false. */
 void fake_d3d_creator_asks(bool on);
 
-/* A surface of Direct3D 9 can't be locked any more. */
-void fake_d3d_keep_unlocked(void *surface);
-
 /* Whether a subresource is mapped at the same address with the same pitches each time, as by the Direct3Ds that leave
  * staging copies in their place; devices then have the interface by which these are known. While it is not mapped its memory
  * is padding, and a write to it is a violation. Default: what the environment variable FAKE_D3D_STAYS says, else false.
@@ -160,41 +157,16 @@ void fake_d3d_set_identifier(GUID identifier);
  * and nothing is copied. For a Direct3D 9 surface `subresource` is 0. */
 size_t fake_d3d_peek(void *resource, unsigned subresource, void *bytes, size_t size);
 
-/* ---- Import ---- */
-
-/* Where an OpenCL that imports the memory finds a plane of a subresource. */
-struct fake_d3d_memory {
-    unsigned char *bytes;
-    size_t row_pitch, slice_pitch;
-};
-
-/* What stands for a driver's import of Direct3D's memory. The program exports this table; the library
- * of tests/import looks it up. Such memory has no staging copy: what one side writes is the other's at
- * once. */
-struct fake_d3d_imports {
-    /* The memory of a plane, with a reference until `close`; NULL: it can't be had. `subresource` is
-     * 0 for a Direct3D 9 surface. */
-    void *(*open)(void *resource, unsigned subresource, unsigned plane, struct fake_d3d_memory *memory);
-    void (*close)(void *import);
-    /* Waits for Direct3D's work on it before OpenCL begins; tells Direct3D that OpenCL is done.
-     * False: the device is lost, or a test wanted it. */
-    bool (*give)(void *import, void *resource);
-    bool (*take)(void *import, void *resource);
-};
-extern const struct fake_d3d_imports fake_d3d_imports;
-
 /* ---- Vulkan ---- */
 
 /* How resources answer as those of a Direct3D on Vulkan do: they tell the image that they are, and a Vulkan side (src/vulkan_layer/vulkan.h)
- * knows the memory behind it. FAKE_D3D_VULKAN_ENV: as the variable FAKE_D3D_VULKAN says, "mapped" or "export", else not. */
+ * knows the memory behind it. As the variable FAKE_D3D_VULKAN says. */
 enum fake_d3d_vulkan {
-    FAKE_D3D_VULKAN_ENV,
     FAKE_D3D_VULKAN_OFF,
     FAKE_D3D_VULKAN_MAPPED, /* linear images in memory that the host sees */
     FAKE_D3D_VULKAN_EXPORT, /* optimal ones, whose memory can be exported */
     FAKE_D3D_VULKAN_RECORD, /* the same, which can only be copied to rows */
 };
-void fake_d3d_vulkan(enum fake_d3d_vulkan way);
 
 /* What goes wrong on the Vulkan side, until fake_d3d_reset or the next call. */
 enum fake_d3d_vulkan_fault {
@@ -247,6 +219,12 @@ unsigned fake_d3d_vulkan_passed(void);
 /* How often Direct3D was told to change the layout of an image. */
 unsigned fake_d3d_vulkan_transitions(void);
 
+/* Where an OpenCL that imports memory finds it. */
+struct fake_d3d_memory {
+    unsigned char *bytes;
+    size_t row_pitch, slice_pitch;
+};
+
 /* What the library and the layer of tests/vulkan look up in the program. */
 struct fake_vulkan {
     const struct vulkan_side *(*side)(void); /* NULL: there is none */
@@ -261,12 +239,5 @@ struct fake_vulkan {
     const uint32_t *pci;                 /* the address of the GPU: domain, bus, device and function */
 };
 extern const struct fake_vulkan fake_vulkan;
-
-/* Imports that are open. */
-unsigned fake_d3d_import_count(void);
-/* While on, no memory can be had. */
-void fake_d3d_import_refuse(bool on);
-/* The nth next give or take fails, once; 0: none. */
-void fake_d3d_import_fail(unsigned nth);
 
 #endif

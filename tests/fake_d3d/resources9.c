@@ -49,13 +49,14 @@ static HRESULT check_sharing(const struct fake_device9 *device, const struct fak
     return D3D_OK;
 }
 
-static bool same_traits(const struct fake_desc *desc, const struct fake_traits9 *traits)
+/* Not kernel handles: nothing to close, and even, as the real ones are. */
+static HANDLE new_handle(void)
 {
-    return desc->kind == FAKE_SURFACE9 && desc->format == traits->format && desc->width == traits->width &&
-           desc->height == traits->height && desc->mips == traits->levels && !desc->cpu == !traits->lockable;
+    static atomic_uint count;
+    return (HANDLE)(uintptr_t)(0x40000002 + 0x40 * atomic_fetch_add(&count, 1));
 }
 
-/* New memory, or that of the handle. */
+/* New memory. Nothing opens that of a handle. */
 static HRESULT make_store(const struct fake_traits9 *traits, HANDLE *handle, struct fake_store **out)
 {
     struct fake_desc desc = {
@@ -71,18 +72,13 @@ static HRESULT make_store(const struct fake_traits9 *traits, HANDLE *handle, str
         .misc = handle ? D3D11_RESOURCE_MISC_SHARED : 0,
     };
 
-    if (handle && *handle) {
-        *out = fake_handle_open(*handle);
-        if (*out && same_traits(&(*out)->desc, traits))
-            return D3D_OK;
-        fake_store_release(*out);
+    if (handle && *handle)
         return D3DERR_INVALIDCALL;
-    }
     *out = fake_store_create(&desc, NULL);
     if (!*out)
         return E_OUTOFMEMORY;
     if (handle)
-        *handle = fake_handle_of(*out);
+        *handle = new_handle();
     return D3D_OK;
 }
 

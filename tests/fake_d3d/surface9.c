@@ -17,11 +17,6 @@ static struct fake_texture9 *texture_of(IDirect3DTexture9 *iface)
 
 /* ---- Locks ---- */
 
-void fake_d3d_keep_unlocked(void *surface)
-{
-    ((struct fake_surface9 *)fake_object_of(surface))->traits.lockable = false;
-}
-
 static HRESULT check_lock(const struct fake_surface9 *surface, DWORD flags, const char *method)
 {
     bool discard = flags & D3DLOCK_DISCARD;
@@ -280,19 +275,6 @@ static DWORD STDMETHODCALLTYPE texture_GetLevelCount(IDirect3DTexture9 *iface)
     return texture_of(iface)->traits.levels;
 }
 
-static HRESULT STDMETHODCALLTYPE texture_GetLevelDesc(IDirect3DTexture9 *iface, UINT level, D3DSURFACE_DESC *out)
-{
-    HRESULT hr = fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_GetLevelDesc);
-    struct fake_texture9 *texture = texture_of(iface);
-
-    if (FAILED(hr))
-        return hr;
-    if (level >= texture->traits.levels || !out)
-        return D3DERR_INVALIDCALL;
-    describe(&texture->levels[level], out);
-    return D3D_OK;
-}
-
 static HRESULT STDMETHODCALLTYPE texture_GetSurfaceLevel(IDirect3DTexture9 *iface, UINT level, IDirect3DSurface9 **out)
 {
     HRESULT hr = fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_GetSurfaceLevel);
@@ -313,7 +295,6 @@ static HRESULT STDMETHODCALLTYPE texture_GetSurfaceLevel(IDirect3DTexture9 *ifac
 static const IDirect3DTexture9Vtbl texture_vtbl = {
     FAKE_STUBS_IDirect3DTexture9,
     .GetLevelCount = texture_GetLevelCount,
-    .GetLevelDesc = texture_GetLevelDesc,
     .GetSurfaceLevel = texture_GetSurfaceLevel,
 };
 

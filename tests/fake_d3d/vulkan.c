@@ -18,7 +18,6 @@ static struct fake_store *named;                              /* stores that hav
 static uint64_t last_name = 0x1000;
 static uint64_t shift;                  /* of all names: with another one every image is another */
 static struct fake_store *files[FILES]; /* by file descriptor; one reference each */
-static enum fake_d3d_vulkan chosen;
 static enum fake_d3d_vulkan_fault the_fault;
 static int fault_number, passes;
 static unsigned held, open_files, imported, passed;
@@ -32,35 +31,16 @@ void fake_d3d_vulkan_hold(bool on)
     atomic_store(&holding, on);
 }
 
-void fake_d3d_vulkan(enum fake_d3d_vulkan way)
-{
-    pthread_mutex_lock(&fake_vulkan_lock);
-    chosen = way;
-    pthread_mutex_unlock(&fake_vulkan_lock);
-}
-
-static enum fake_d3d_vulkan way_locked(void)
+enum fake_d3d_vulkan fake_vulkan_way(void)
 {
     const char *text = getenv("FAKE_D3D_VULKAN");
 
-    if (chosen != FAKE_D3D_VULKAN_ENV)
-        return chosen;
     if (!text)
         return FAKE_D3D_VULKAN_OFF;
     return !strcmp(text, "mapped")   ? FAKE_D3D_VULKAN_MAPPED
            : !strcmp(text, "export") ? FAKE_D3D_VULKAN_EXPORT
            : !strcmp(text, "record") ? FAKE_D3D_VULKAN_RECORD
                                      : FAKE_D3D_VULKAN_OFF;
-}
-
-enum fake_d3d_vulkan fake_vulkan_way(void)
-{
-    enum fake_d3d_vulkan found;
-
-    pthread_mutex_lock(&fake_vulkan_lock);
-    found = way_locked();
-    pthread_mutex_unlock(&fake_vulkan_lock);
-    return found;
 }
 
 void fake_d3d_vulkan_fault(enum fake_d3d_vulkan_fault fault, int number)
@@ -109,7 +89,6 @@ void fake_d3d_vulkan_move(void)
 
 void fake_vulkan_reset(void)
 {
-    fake_d3d_vulkan(FAKE_D3D_VULKAN_ENV);
     fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
 }
 

@@ -151,9 +151,9 @@ cl_int fault_enqueue_begin(struct fault_enqueue *e, cl_int code)
     if (status != CL_SUCCESS)
         return status;
     const bool struck_now = strikes(COMMANDS, e->name), late = atomic_load(&armed) == FAULT_EVENT_LATE;
-    if (struck_now && late && e->has_list)
+    if (struck_now && late)
         begin_late(e);
-    if (e->has_list && e->wait && doomed_among(e->wait_count, e->wait)) {
+    if (e->wait && doomed_among(e->wait_count, e->wait)) {
         e->doomed = true;
         return e->at_once ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
     }

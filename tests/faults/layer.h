@@ -1,4 +1,4 @@
-/* Inside libfaults.so: the wrappers of wrappers_generated.c, what they share, and what faults.c needs of it. */
+/* Inside libfaults.so: the wrappers of wrappers.c, what they share, and what faults.c needs of it. */
 #ifndef CLD3D_TESTS_FAULTS_LAYER_H
 #define CLD3D_TESTS_FAULTS_LAYER_H
 
@@ -28,7 +28,6 @@ struct fault_enqueue {
     bool at_once;       /* a blocking command or a map: can't fail later */
     cl_uint wait_count; /* in: the wait list of the call; out: the one to hand down */
     const cl_event *wait;
-    bool has_list;
     bool doomed;    /* is taken, not handed down, and its event ends in an error */
     cl_event *copy; /* owned */
 };

@@ -398,18 +398,6 @@ static void plain_images(struct world *w)
     release(w, WITH_EVENT, NULL);
 }
 
-/* An image of a format that the device may lack: what is written to it while it is mapped is the image's. */
-static cl_mem image_to_map(struct world *w)
-{
-    const cl_image_format format = {CL_RG, CL_FLOAT};
-    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 13, .image_height = 7};
-    cl_int status = 1;
-    cl_mem image = clCreateImage(w->context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
-    CHECK_INT(image != NULL, status == CL_SUCCESS);
-    went(w, STEP_ANY, status, "clCreateImage");
-    return image;
-}
-
 static float *map_all(struct world *w, cl_mem image, cl_map_flags flags)
 {
     const size_t region[3] = {13, 7, 1};
@@ -428,24 +416,8 @@ static bool unmap_all(struct world *w, cl_mem image, void *mapped)
            went(w, STEP_EVENT, end_of(w, event), "an unmap's event");
 }
 
-static void use_mapped(struct world *w, cl_mem image)
-{
-    float *mapped = map_all(w, image, CL_MAP_WRITE);
-    if (!mapped)
-        return;
-    for (int i = 0; i < 13 * 7 * 2; i++)
-        mapped[i] = (float)i;
-    if (!unmap_all(w, image, mapped) || !(mapped = map_all(w, image, CL_MAP_READ)))
-        return;
-    bool same = true;
-    for (int i = 0; i < 13 * 7 * 2; i++)
-        same = same && mapped[i] == (float)i;
-    CHECK(same);
-    unmap_all(w, image, mapped);
-}
-
 /* A map whose bytes nobody wants waits for its wait list all the same: one that blocks and succeeds is over. */
-static void map_anew(struct world *w, cl_mem image)
+static float *map_anew(struct world *w, cl_mem image)
 {
     const size_t region[3] = {13, 7, 1};
     cl_int status = 1, end = CL_QUEUED;
@@ -455,24 +427,36 @@ static void map_anew(struct world *w, cl_mem image)
                                       NULL, 0, NULL, &event, &status);
     CHECK_INT(event != NULL, status == CL_SUCCESS);
     if (!went(w, STEP_MAP, status, "a map of new bytes"))
-        return;
+        return NULL;
     const bool own = fault_own(true);
     CHECK_INT(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(end), &end, NULL), CL_SUCCESS);
     CHECK_INT(end, CL_COMPLETE);
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
     fault_own(own);
-    for (int i = 0; i < 13 * 7 * 2; i++)
+    return mapped;
+}
+
+/* What is written to the image while it is mapped is the image's. */
+static void use_mapped(struct world *w, cl_mem image, float *mapped)
+{
+    for (int i = 0; mapped && i < 13 * 7 * 2; i++)
         mapped[i] = (float)i;
+    if (!mapped || !unmap_all(w, image, mapped) || !(mapped = map_all(w, image, CL_MAP_READ)))
+        return;
+    bool same = true;
+    for (int i = 0; i < 13 * 7 * 2; i++)
+        same = same && mapped[i] == (float)i;
+    CHECK(same);
     unmap_all(w, image, mapped);
 }
 
 static void mapped_images(struct world *w)
 {
-    cl_mem image = image_to_map(w);
+    cl_mem image = plain_image(w);
     if (!image)
         return;
-    use_mapped(w, image);
-    map_anew(w, image);
+    use_mapped(w, image, map_all(w, image, CL_MAP_WRITE));
+    use_mapped(w, image, map_anew(w, image));
     went(w, STEP_ANY, clReleaseMemObject(image), "clReleaseMemObject");
 }
 
@@ -643,7 +627,7 @@ const struct scenario scenarios[] = {
     {"dynamic textures, Direct3D 11", D3D11, 0, BIT(DYNAMIC) | BIT(FLAT), two_frames},
     {"planes, Direct3D 11", D3D11, 0, BIT(NV12), two_frames},
     {"nothing written, Direct3D 11", D3D11, 0, BIT(FLAT) | BIT(LEVEL), nothing_written},
-    {"surfaces, Direct3D 9", D3D9, 0, BIT(FLAT) | BIT(PACKED), two_frames},
+    {"surfaces, Direct3D 9", D3D9, 0, BIT(FLAT) | BIT(PACKED) | BIT(DYNAMIC), two_frames},
     {"planes, Direct3D 9Ex", D3D9EX, 0, BIT(NV12) | BIT(EMULATED), two_frames},
     {"rows in pinned memory, Direct3D 9Ex", D3D9EX, 0, SCENARIO_OWN_MEMORY | BIT(NV12) | BIT(EMULATED), two_frames},
     {"rows in pinned memory, Direct3D 11", D3D11, 0, SCENARIO_OWN_MEMORY | BIT(NV12) | BIT(EMULATED), two_frames},

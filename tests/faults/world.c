@@ -186,7 +186,8 @@ static const struct rig_desc descs[SHAPES] = {
 static const struct dx9_format *format_of(enum shape shape)
 {
     switch (shape) {
-    case SHAPE_FLAT: return dx9_format_of(D3DFMT_A8R8G8B8);
+    case SHAPE_FLAT:
+    case SHAPE_DYNAMIC: return dx9_format_of(D3DFMT_A8R8G8B8);
     case SHAPE_EMULATED: return dx9_format_of(D3DFMT_G32R32F);
     case SHAPE_NV12: return &dx9_formats[0];
     case SHAPE_PACKED: return &dx9_beyond[1];
@@ -198,7 +199,9 @@ static bool make_nine(struct world *w, struct surface *surface)
 {
     const struct dx9_format *format = format_of(surface->shape);
     unsigned char *bytes;
-    const bool made = format && dx9_make(&surface->nine, &w->nine, format, DX9_PLAIN, 16, 8);
+    /* A dynamic texture stands for what can't be locked. */
+    const enum dx9_kind kind = surface->shape == SHAPE_DYNAMIC ? DX9_TARGET : DX9_PLAIN;
+    const bool made = format && dx9_make(&surface->nine, &w->nine, format, kind, 16, 8);
     CHECK(made || lost(w));
     if (!made)
         return false;
