@@ -319,19 +319,16 @@ def works(place):
         works_over_the_bridge(place, layer)
         return
     need(place.ask()["next"] == "not cld3d", "before")
-    goes_past_the_drop_in(place, layer, INSTALLED)
     place.wait_for_wine()
     place.setup("install")
     need_libraries(place.ask(), INSTALLED, WINES)
-    reaches_the_bridge(place)
-    goes_past_the_drop_in(place, layer, WINES)
+    reaches_the_bridge(place, layer)
     with_the_overrides_of_proton(place, WINES)
     copy = beside_the_program_too(place, WINES)
     place.wait_for_wine()
     place.setup("uninstall")
     copy.unlink()
     need(place.ask()["next"] == "not cld3d", "after")
-    goes_past_the_drop_in(place, layer, INSTALLED)
 
 
 def works_over_the_bridge(place, layer):
@@ -344,7 +341,7 @@ def works_over_the_bridge(place, layer):
     put_bridge(place)
     place.starter = [place.script, "run"]
     need_libraries(place.ask(), INSTALLED, HOSTS)
-    goes_past_the_drop_in(place, layer, HOSTS)
+    goes_past_the_drop_in(place, layer)
     with_the_overrides_of_proton(place, HOSTS)
     copy = beside_the_program_too(place, HOSTS)
     place.wait_for_wine()
@@ -358,17 +355,16 @@ def register_layer(place):
     beside = place.program.parent
     shutil.copy(LOADER, beside / "small_loader.dll")
     shutil.copy(WINDOWS_LAYER, beside / "cld3d.dll")
-    if place.is_new_wow64:
-        shutil.copy(LIBRARY.with_name("libcld3d.dll"), beside)
+    shutil.copy(LIBRARY.with_name("libcld3d.dll"), beside)
     name = ("Z:" + str(beside / "cld3d.dll")).replace("/", "\\")
     place.wine(place.reg, "add", "HKLM\\SOFTWARE\\Khronos\\OpenCL\\Layers", "/v", name, "/t", "REG_DWORD", "/d", "0")
     return name
 
 
-def goes_past_the_drop_in(place, layer, below):
-    """A registered layer, in a program whose loader finds no driver, has Wine's OpenCL below, wherever that is."""
+def goes_past_the_drop_in(place, layer):
+    """A registered layer, in a program whose loader finds no driver, has the host's OpenCL below."""
     place.env["SMALL_LOADER_BELOW"] = "no driver"
-    need_libraries(place.ask("small_loader.dll", "cld3d.dll"), layer, below)
+    need_libraries(place.ask("small_loader.dll", "cld3d.dll"), layer, HOSTS)
     del place.env["SMALL_LOADER_BELOW"]
 
 
@@ -380,13 +376,14 @@ def put_bridge(place):
     door.symlink_to(f"../../{place.kind}/libcld3d.dll")
 
 
-def reaches_the_bridge(place):
+def reaches_the_bridge(place, layer):
     """Here libcld3d.so has 64 bits."""
     if place.kind != "x64":
         return
     put_bridge(place)
     place.starter = [place.script, "run"]
     need_libraries(place.ask(), INSTALLED, HOSTS)
+    goes_past_the_drop_in(place, layer)
     place.starter = []
 
 

@@ -277,21 +277,37 @@ static cl_event CL_API_CALL create_user_event(cl_context context, cl_int *errcod
     return NULL;
 }
 
+/* The driver need not check what the handle is, and some accept a second status. */
+static cl_int check_user_event(cl_event event)
+{
+    static const char call[] = "clSetUserEventStatus";
+    cl_command_type type = CL_COMMAND_USER;
+    if (!event || !registry_hot())
+        return CL_SUCCESS;
+    if (!event_may_be(event) ||
+        below()->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL) == CL_INVALID_EVENT)
+        return log_refuse(call, CL_INVALID_EVENT, "%p is not an event", (void *)event);
+    if (type != CL_COMMAND_USER || registry_has(RECORD_EVENT, event))
+        return log_refuse(call, CL_INVALID_EVENT, "%p is the event of a command, not a user event", (void *)event);
+    if (event_status(event) <= CL_COMPLETE)
+        return log_refuse(call, CL_INVALID_OPERATION, "user event %p has already been set", (void *)event);
+    return CL_SUCCESS;
+}
+
 /* The event blocks nothing any longer before the driver sets it: a program that has seen it set, and the commands behind
  * it end, must not find its next release deferred. */
 static cl_int CL_API_CALL set_user_event_status(cl_event event, cl_int execution_status)
 {
-    cl_command_type type;
-    if (event && registry_hot() &&
-        (!event_may_be(event) || below()->clGetEventInfo(event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL) < 0))
-        return log_refuse("clSetUserEventStatus", CL_INVALID_EVENT, "%p is not an event", (void *)event);
+    cl_int status = check_user_event(event);
+    if (status != CL_SUCCESS)
+        return status;
     struct user_event *user = registry_get(RECORD_USER_EVENT, event);
     if (user) {
         os_lock(&registry_lock);
         user_event_end_locked(user);
         os_unlock(&registry_lock);
     }
-    const cl_int status = user_event_set(event, execution_status);
+    status = user_event_set(event, execution_status);
     if (user && status == CL_SUCCESS)
         deferred_run();
     record_release(user);

@@ -33,9 +33,21 @@ static cl_int check(const struct guard *guard, struct object_record *object, boo
     return status;
 }
 
+/* Checked here because not every driver returns the specified code; other invalid events are left to the OpenCL
+ * below. */
+static cl_int check_wait(const struct guard *guard)
+{
+    for (cl_uint i = 0; guard->queue && guard->wait && i < guard->wait_count; i++)
+        if (!guard->wait[i])
+            return log_refuse(guard->call, CL_INVALID_EVENT_WAIT_LIST, "event %u of the wait list is NULL", i);
+    return CL_SUCCESS;
+}
+
 /* The checks are over. */
 static cl_int go_on(struct guard *guard, cl_int status)
 {
+    if (status == CL_SUCCESS)
+        status = check_wait(guard);
     if (status != CL_SUCCESS) {
         record_release(guard->queue);
     } else if (guard->queue) {
