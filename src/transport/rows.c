@@ -166,23 +166,27 @@ static struct shared_rows *get_rows(struct state *state, const struct rows_reque
     return rows;
 }
 
-/* An image that the application had is of no use to another object. */
+/* Keeps them in place of the oldest. An image that the application had is of no use to another object. */
 static void put_rows(struct state *state, struct shared_rows *rows)
 {
+    struct shared_rows *dropped = rows, **last = &state->spare;
     if (!rows)
         return;
     os_lock(&state->lock);
-    const bool kept = !state->closed && state->spares < SPARES_MOST && rows->at.kind != VULKAN_ROWS_IMAGE;
-    if (kept) {
+    if (!state->closed && rows->at.kind != VULKAN_ROWS_IMAGE) {
         rows->after = state->spare;
         state->spare = rows;
-        state->spares++;
-    } else {
-        state->bytes -= (size_t)rows->at.size;
+        while ((*last)->after)
+            last = &(*last)->after;
+        dropped = state->spares == SPARES_MOST ? *last : NULL;
+        if (dropped)
+            *last = NULL;
+        else
+            state->spares++;
     }
+    state->bytes -= dropped ? (size_t)dropped->at.size : 0;
     os_unlock(&state->lock);
-    if (!kept)
-        rows_free(rows);
+    rows_free(dropped);
 }
 
 /* ---- creation ---- */
