@@ -132,7 +132,8 @@ SHARING_CASE("back buffers: every order of what is done with them", orders, 0)
     on = rig;
     for (int i = 0; i < 2 && open_chain(effects[i]); i++) {
         char order[] = "ARPZD";
-        if (FAILED(IDXGISwapChain_Present(chain, 0, 0))) { /* NVIDIA's driver on a display that is none of its own */
+        if (i == 0 &&
+            FAILED(IDXGISwapChain_Present(chain, 0, 0))) { /* NVIDIA's driver on a display that is none of its own */
             SKIP("this Direct3D does not present here");
             rig_release(chain);
             return;

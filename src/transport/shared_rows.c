@@ -140,8 +140,8 @@ struct trial {
     size_t bytes;   /* of the image */
     unsigned users; /* these three are guarded by `lock` */
     bool over, works;
-    /* when the last step began after both drivers had taken the memory, from where on a failure is a fault; 0: they have not */
-    unsigned long long stepped;
+    /* when both drivers had taken the memory, after which a failure is a fault; 0: not yet */
+    unsigned long long offered;
     char why[VULKAN_WHY];
 };
 
@@ -172,18 +172,9 @@ static bool copy(const struct bench *b, bool to_rows)
     return status == CL_SUCCESS;
 }
 
-/* A driver that hangs hangs in a step; all of them may take longer on a busy machine. */
-static void step(struct trial *t)
-{
-    os_lock(&lock);
-    t->stepped = os_nanoseconds();
-    os_unlock(&lock);
-}
-
 /* Vulkan copies its image to the rows, or back. */
 static bool move(const struct bench *b, bool back)
 {
-    step(b->trial);
     return rows_give(b->rows, false, &b->to) == CL_SUCCESS && next.clFinish(b->to.queue) == CL_SUCCESS &&
            b->trial->request.side->move_rows(&b->move, 1, back, b->trial->why);
 }
@@ -256,6 +247,9 @@ static bool try_rows(struct trial *t, cl_context context, cl_command_queue queue
         next.clEnqueueFillBuffer(queue, other, "", 1, 0, t->bytes, 0, NULL, NULL);
         next.clFinish(queue);
         snprintf(t->why, VULKAN_WHY, "a command of the self-check failed");
+        os_lock(&lock);
+        t->offered = os_nanoseconds();
+        os_unlock(&lock);
     }
     const bool good = rows && exchange(&b, bytes);
     if (rows)
@@ -325,13 +319,13 @@ static bool run_in_time(const struct trial *wanted, bool *fault, char *why)
     const unsigned long long began = os_nanoseconds(); /* a busy driver may need seconds for a context */
     os_lock(&lock);
     while (!t->over &&
-           os_nanoseconds() < (t->stepped ? t->stepped + LONGEST_MS * 1000000ull : began + MAKING_MS * 1000000ull))
+           os_nanoseconds() < (t->offered ? t->offered + LONGEST_MS * 1000000ull : began + MAKING_MS * 1000000ull))
         os_wait(&changed, &lock, LONGEST_MS / 10);
     works = t->over && t->works;
-    *fault = !works && t->stepped;
+    *fault = !works && t->offered;
     snprintf(why, VULKAN_WHY, "%s",
              t->over      ? t->why
-             : t->stepped ? "a step of the self-check did not end within a second"
+             : t->offered ? "the self-check did not end within a second"
                           : "the drivers do not create contexts and memory in time");
     put_locked(t);
     os_unlock(&lock);

@@ -50,7 +50,7 @@ cl_int rows_give(struct shared_rows *rows, bool anew, const struct enqueueing *t
 bool rows_are_taken(const struct shared_rows *rows);
 
 /* Whether Vulkan and OpenCL see what the other writes into such memory. Tried once in a process for a pair of devices and a
- * kind; no step takes more than a second. False: `why` gives the reason. */
+ * kind, within a second. False: `why` gives the reason. */
 bool rows_work(const struct rows_request *request, const struct gpu *vulkan, char *why);
 
 #endif
