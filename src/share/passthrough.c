@@ -25,50 +25,33 @@ static bool lists_sharing(const char *text)
     return found;
 }
 
-/* The extension under Khronos's name or under cl_nv_'s. */
-static bool lists_api(const char *text, const struct d3d_api *api)
-{
-    static const char khronos[] = "cl_khr_";
-    const size_t stem = sizeof(khronos) - 1;
-    char older[64];
-    snprintf(older, sizeof(older), "cl_nv_%s",
-             strncmp(api->extension, khronos, stem) == 0 ? api->extension + stem : api->extension);
-    return words_have(text, api->extension, strlen(api->extension)) || words_have(text, older, strlen(older));
-}
-
-/* `api`: one that is looked for, or NULL for any. */
-static bool device_has_own(cl_device_id device, const struct d3d_api *api)
+static bool device_has_own(cl_device_id device)
 {
     size_t size = 0;
     if (below()->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, 0, NULL, &size) != CL_SUCCESS)
         return false;
     char *text = calloc(1, size + 1);
     const bool own = text && below()->clGetDeviceInfo(device, CL_DEVICE_EXTENSIONS, size, text, NULL) == CL_SUCCESS &&
-                     (api ? lists_api(text, api) : lists_sharing(text));
+                     lists_sharing(text);
     free(text);
     return own;
 }
 
 /* Drivers list the extensions in the device's string; one device of the platform is enough. */
-static bool platform_has_own(cl_platform_id platform, const struct d3d_api *api)
+static bool platform_has_own(cl_platform_id platform)
 {
     struct device_list devices;
     if (devices_of_platform(below(), platform, &devices) != CL_SUCCESS)
         return false;
     bool own = false;
     for (cl_uint i = 0; i < devices.count; i++)
-        own = own || device_has_own(devices.at[i], api);
+        own = own || device_has_own(devices.at[i]);
     return own;
 }
 
 bool passthrough_platform(cl_platform_id platform)
 {
-    return from_all || (!setting_on(SETTING_FORCE) && platform_has_own(platform, NULL));
-}
-
-bool passthrough_shares(cl_platform_id platform, const struct d3d_api *api)
-{
-    return platform_has_own(platform, api);
+    return from_all || (!setting_on(SETTING_FORCE) && platform_has_own(platform));
 }
 
 bool passthrough_device(cl_device_id device)

@@ -13,8 +13,6 @@ void passthrough_from_all(void);
 
 /* Whether cld3d passes a platform through to its driver. */
 bool passthrough_platform(cl_platform_id platform);
-/* Whether such a platform's driver lists the extension of an API. */
-bool passthrough_shares(cl_platform_id platform, const struct d3d_api *api);
 /* As passthrough_platform, for the platform of a device, a context or a queue; false for invalid handles. */
 bool passthrough_device(cl_device_id device);
 bool passthrough_context(cl_context context);

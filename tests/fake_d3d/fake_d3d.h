@@ -210,8 +210,6 @@ void fake_d3d_vulkan_move(void);
  * often than released. */
 unsigned fake_d3d_vulkan_held(void), fake_d3d_vulkan_files(void), fake_d3d_vulkan_imported(void);
 unsigned fake_d3d_vulkan_acquired(void);
-/* While on, the driver's acquires in callbacks do not end. */
-void fake_d3d_vulkan_hold(bool on);
 /* Rows that it has. */
 unsigned fake_d3d_vulkan_rows(void);
 /* Images that were passed to OpenCL and not back. */
@@ -234,7 +232,6 @@ struct fake_vulkan {
     void *(*open)(int file, struct fake_d3d_memory *memory);
     void (*close)(void *import);
     void (*acquired)(int difference);
-    bool (*holds)(void);
     void (*violation)(const char *what); /* a mistake in the use of that driver: counts for fake_d3d_violations */
     const uint32_t *pci;                 /* the address of the GPU: domain, bus, device and function */
 };

@@ -22,14 +22,8 @@ static enum fake_d3d_vulkan_fault the_fault;
 static int fault_number, passes;
 static unsigned held, open_files, imported, passed;
 static int acquired;
-static atomic_bool holding;
 
 /* ---- knobs ---- */
-
-void fake_d3d_vulkan_hold(bool on)
-{
-    atomic_store(&holding, on);
-}
 
 enum fake_d3d_vulkan fake_vulkan_way(void)
 {
@@ -718,15 +712,10 @@ static void count_acquired(int difference)
     count((unsigned *)&acquired, difference);
 }
 
-static bool holds(void)
-{
-    return atomic_load(&holding);
-}
-
 static void drivers_violation(const char *what)
 {
     fake_violation("%s", what);
 }
 
-const struct fake_vulkan fake_vulkan = {side,           fault_of, strikes,           import_file, end_import,
-                                        count_acquired, holds,    drivers_violation, pci_address};
+const struct fake_vulkan fake_vulkan = {side,       fault_of,       strikes,           import_file,
+                                        end_import, count_acquired, drivers_violation, pci_address};

@@ -395,32 +395,6 @@ static void change_hands_of(int difference, cl_mem object)
         fake()->violation("an object is released in the driver that is not acquired");
 }
 
-static void *end_later(void *user)
-{
-    for (int i = 0; i < 20000 && fake()->holds(); i++)
-        usleep(1000);
-    below->clSetUserEventStatus(user, CL_COMPLETE);
-    below->clReleaseEvent(user);
-    return NULL;
-}
-
-/* An event for which an acquire in a callback waits, if the test holds such acquires. */
-static cl_event held(cl_command_queue queue)
-{
-    cl_context context = NULL;
-    pthread_t thread;
-    if (!in_callback() || !fake()->holds() ||
-        below->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL) != CL_SUCCESS)
-        return NULL;
-    cl_event user = below->clCreateUserEvent(context, NULL);
-    below->clRetainEvent(user);
-    if (pthread_create(&thread, NULL, end_later, user) == 0)
-        pthread_detach(thread);
-    else
-        end_later(user);
-    return user;
-}
-
 /* An acquire comes after its wait list and after nothing else in an out-of-order queue, so it is no marker. PoCL 3.1 would order a
  * release that is no marker behind later commands on its objects. */
 static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count, const cl_mem *objects,
@@ -441,17 +415,10 @@ static cl_int change_hands(int difference, cl_command_queue queue, cl_uint count
     if (wait_count)
         below->clWaitForEvents(wait_count, wait);
     below->clFinish(queue);
-    cl_event later = difference > 0 ? held(queue) : NULL;
-    if (later) { /* what the list holds is over */
-        wait_count = 1;
-        wait = &later;
-    }
     if (difference > 0)
         status = below->clEnqueueMigrateMemObjects(queue, count, objects, 0, wait_count, wait, event);
     else
         status = below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
-    if (later)
-        below->clReleaseEvent(later);
     if (in_callback())
         in_callback()->begun = status == CL_SUCCESS ? *event : NULL;
     for (cl_uint i = 0; i < count && status == CL_SUCCESS; i++)
