@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What cld3dinfo says with the library beside it, as users run it, as text and as JSON.
 
-    test_cld3dinfo.py CLD3DINFO_EXE WINE_RUN
+    test_cld3dinfo.py CLD3DINFO_EXE WINE_RUN CRASHES_DLL
 
 Exit status 77: this Wine runs no programs of that kind (of 32 bits).
 """
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM, WINE_RUN = sys.argv[1:3]
+PROGRAM, WINE_RUN, CRASHES = sys.argv[1:4]
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXTENSIONS = ("cl_khr_d3d11_sharing", "cl_khr_d3d10_sharing", "cl_khr_dx9_media_sharing")
 # Wine's own Direct3D has none of these, or does not keep their texels.
@@ -147,21 +147,11 @@ def check_not_loaded():
     check("WINEDLLOVERRIDES=opencl=n,b" in report["findings"][-1]["remedy"], "the remedy", text)
 
 
-CRASHES = """
-__declspec(dllexport) int clGetExtensionFunctionAddressForPlatform(void) { return 0; }
-__declspec(dllexport) int clGetPlatformIDs(unsigned room, void **list, unsigned *count) { *count = 1; list[0] = list; return 0; }
-__declspec(dllexport) int clGetPlatformInfo(void) { return -30; }
-__declspec(dllexport) int clGetDeviceIDs(void) { return *(volatile int *)0; }
-"""
-
-
 def check_crash():
     """A driver that crashes is left out, and the report names the step; Wine's debugger writes nothing into it."""
     with tempfile.TemporaryDirectory() as folder:
-        source, program = pathlib.Path(folder) / "crashes.c", pathlib.Path(folder) / "cld3dinfo.exe"
-        source.write_text(CRASHES)
-        compiler = "i686-w64-mingw32-gcc" if is_for_32_bits() else "x86_64-w64-mingw32-gcc"
-        subprocess.run([compiler, "-shared", source, "-o", program.with_name("OpenCL.dll")], check=True)
+        program = pathlib.Path(folder) / "cld3dinfo.exe"
+        shutil.copy(CRASHES, program.with_name("OpenCL.dll"))
         shutil.copy(PROGRAM, program)
         done = subprocess.run([WINE_RUN, program, "--json"], capture_output=True, env={**os.environ, "WINEDLLOVERRIDES": "opencl=n"})
     report, text = parse(done)
