@@ -10,6 +10,7 @@ export IMAGE VIDEO OPENCL QUICK BUILD DEPS
 help:
 	@echo "make build         compile everything for Windows and Linux into out/"
 	@echo "make package       build everything and package it: out/cld3d_VERSION_amd64.deb, out/cld3d-VERSION.zip, SHA256SUMS and more"
+	@echo "                   (CLD3D_URL=the address from which users will get them)"
 	@echo "make demo          paint a picture with Direct3D 11 and OpenCL under Wine: out/demo.png"
 	@echo "                   (IMAGE=any.png or any.jpg, OPENCL=pocl or rusticl)"
 	@echo "make demo-video    denoise a video with Direct3D 9 and OpenCL: out/demo-video.mp4"
@@ -42,8 +43,7 @@ build:
 	@scripts/build
 
 package:
-	@scripts/deps build
-	@scripts/build
+	@scripts/deps package
 	@scripts/package
 
 demo:

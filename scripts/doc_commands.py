@@ -44,12 +44,12 @@ RULES = [
     # Building and packing.
     (r"make build", Run(minutes=30)),
     (r"make package", Run(minutes=30)),
+    (r"make package CLD3D_URL=.*|makepkg -si|lutris -i .*", Not("for a published release")),
+    (r"unzip out/cld3d-.*", Not("scripts/try-package does it")),
     (r"scripts/build x64", Run(minutes=30)),
     (r"scripts/build linux && scripts/check --suite native .*", Run(minutes=30, says=", 0 failed")),
-    (r"\(cd out && sha256sum -c SHA256SUMS\)", Run(says=".zip: OK")),
-    (r"lintian .*", Run(short=(("VERSION", "0.1.0"),), needs=("lintian",))),
     (r"scripts/check-reproducible", MINUTES),
-    (r"scripts/try-package .*", Run(short=(("VERSION", "0.1.0"),), needs=("mmdebstrap",), long="some minutes, as root", minutes=90)),
+    (r"scripts/try-package", Run(needs=("mmdebstrap",), long="some minutes, as root", minutes=90)),
     (r"apt install .*", Not("changes the system; scripts/try-package does it in a separate Debian")),
     # Demos and examples.
     (r"make demo", Run(minutes=30)),
@@ -75,7 +75,6 @@ RULES = [
     (r"scripts/try-ffmpeg", MINUTES),
     (r"ffmpeg -h .*", Run(needs=("ffmpeg",))),
     (r"flatpak run .*", Not("needs Bottles' Flatpak; docs/use.md says that it was not run")),
-    (r"winetricks .*", Not("winetricks is not in Debian main; docs/release.md says what was tested")),
     # Tests.
     (r"make check|make check-dxvk", MINUTES),
     (r"make check-world .*|scripts/check-world all .*", MINUTES),

@@ -72,6 +72,8 @@ def check_json():
     # Cld3d is only beside cld3dinfo here.
     check([each["name"] for each in report["findings"]] == ["only-here", *check_bridge(report, text)], "findings", text)
     check("install" in report["findings"][0]["remedy"], "the finding", text)
+    version = report["program"]["version"].partition(",")[0]
+    check(report["opencl"]["library"].endswith(f"OpenCL.dll (cld3d {version})"), "the library's version information", text)
     check(report["settings"]["unknown"] == ["CLD3D_NO_SUCH_SETTING"], "the unknown setting", text)
     log_file = report["settings"]["CLD3D_LOG_FILE"]
     check(log_file.startswith("C:\\no \"such\" \\ place\\") and log_file.endswith(".dll"), "the odd value", text)

@@ -253,7 +253,7 @@ def bridge_of_another_number(machine):
 @breaks("warning bridge-version")
 def bridge_of_another_version(machine):
     data = machine.bridge.read_bytes()
-    machine.bridge.write_bytes(data.replace(MARK[0], MARK[0].replace(b"version 0", b"version 9")))
+    machine.bridge.write_bytes(data.replace(MARK[0], re.sub(rb"version \d", b"version 9", MARK[0])))
 
 
 @breaks("warning bridge-unused")
@@ -445,6 +445,11 @@ def program_with_a_loader_and_cld3d_not_registered(machine):
     """Though it is installed."""
     program_with_a_loader(machine, 64)
     machine.says = [f"remedy: run: WINEPREFIX={machine.prefix} wine {machine.out}/x64/cld3dinfo.exe --register; or put OpenCL.dll "]
+
+
+@breaks("error not-registered")
+def program_that_is_large(machine):
+    machine.put(machine.program(64), windows_file(64, bytes(100 << 20) + LOADER))
 
 
 @breaks("error not-registered")

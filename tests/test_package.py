@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What `make package` makes: the zip works from any folder, the Debian package installs and goes without a trace.
+"""What `make package` makes: the zip works from any folder, the Debian package installs and goes without a trace, and so do the verb of
+winetricks and Arch's package. Of Bottles and Lutris only the formats of their files are checked.
 
     test_package.py PACKAGE WHICH_OPENCL_EXE WINE_RUN PREFIX
 
@@ -11,41 +12,37 @@ import json
 import os
 import pathlib
 import re
-import stat
 import subprocess
 import sys
 import tempfile
-import zipfile
 
+import yaml
 from prefix import Prefix, Skip, in_and_out, need, run_cases
 
 PACKAGE, PROGRAM, WINE_RUN, PREFIX = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
 ROOT = PACKAGE.parent.parent
+VERSION = re.search(r"version: '(.*)'", (ROOT / "meson.build").read_text())[1]
+NAME = f"cld3d-{VERSION}"
+URL = "https://example.org/releases"
 LINKS = {"wine/x86_64-unix/libcld3d.so": "../../linux/libcld3d.so", "wine/x86_64-windows/libcld3d.dll": "../../x64/libcld3d.dll",
          "wine/i386-windows/libcld3d.dll": "../../x32/libcld3d.dll"}
-LIBRARIES = {"x64/OpenCL.dll", "x64/cld3d.dll", "x64/libcld3d.dll", "x64/cld3dinfo.exe", "x32/OpenCL.dll", "x32/cld3d.dll", "x32/libcld3d.dll",
-             "x32/cld3dinfo.exe", "linux/libcld3d.so", "linux/cld3d_vulkan_layer.json", "cld3d-doctor", *LINKS}
-IMPLICIT = "usr/share/vulkan/implicit_layer.d/cld3d_vulkan_layer.json"
-DEB_MANIFEST = "cld3d_vulkan_layer.json"
+LIBRARIES = {*(f"{kind}/{name}" for kind in ("x64", "x32") for name in ("OpenCL.dll", "cld3d.dll", "libcld3d.dll", "cld3dinfo.exe")),
+             "linux/libcld3d.so", "linux/cld3d_vulkan_layer.json", "cld3d-doctor", *LINKS}
 PAGES = {"README.md", "CONTRIBUTING.md",
          *(str(path.relative_to(ROOT)) for pattern in ("docs/*.md", "docs/*.png", "examples/minimal-*.c", "examples/live-d3d11.c") for path in ROOT.glob(pattern))}
-DEB = {IMPLICIT, "usr/bin/cld3d-setup", *("usr/share/doc/cld3d/" + name for name in PAGES), "usr/share/doc/cld3d/copyright", "usr/share/doc/cld3d/changelog.gz",
-       "usr/share/man/man1/cld3d-setup.1.gz", "usr/share/man/man1/cld3dinfo.1.gz", "usr/lib/cld3d/linux/cld3d.lay",
-       *("usr/lib/cld3d/" + name for name in LIBRARIES)}
+IMPLICIT = "usr/share/vulkan/implicit_layer.d/cld3d_vulkan_layer.json"
+DEB = {IMPLICIT, "usr/bin/cld3d-setup", "usr/lib/cld3d/linux/cld3d.lay", "usr/share/man/man1/cld3d-setup.1.gz", "usr/share/man/man1/cld3dinfo.1.gz",
+       *("usr/share/doc/cld3d/" + name for name in {"copyright", "changelog.gz", *PAGES}), *("usr/lib/cld3d/" + name for name in LIBRARIES)}
 
 made = tempfile.TemporaryDirectory()
+RELEASE = pathlib.Path(made.name)
+ZIP, DEBIAN = RELEASE / f"{NAME}.zip", RELEASE / f"cld3d_{VERSION}_amd64.deb"
 
 
-def output(*command):
-    done = subprocess.run(command, capture_output=True, text=True)
+def output(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, **options)
     need(done.returncode == 0, f"{command}: exit status {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout
-
-
-def the_one(pattern):
-    found = list(pathlib.Path(made.name).glob(pattern))
-    need(len(found) == 1, f"{pattern}: {found}")
-    return found[0]
 
 
 def files(folder):
@@ -53,109 +50,60 @@ def files(folder):
 
 
 def unzip(folder):
-    """As unzip does, which Python's own function does not: with the files' modes, and with links."""
-    archive = zipfile.ZipFile(the_one("cld3d-*.zip"))
-    archive.extractall(folder)
-    for entry in archive.infolist():
-        path, mode = folder / entry.filename, entry.external_attr >> 16
-        if stat.S_ISLNK(mode):
-            target = path.read_text()
-            path.unlink()
-            path.symlink_to(target)
-        else:
-            path.chmod(stat.S_IMODE(mode))
-    return folder / the_one("cld3d-*.zip").stem
+    output("unzip", "-q", ZIP, "-d", folder)
+    return folder / NAME
 
 
-def unpack(folder):
-    output("dpkg-deb", "-x", the_one("cld3d_*.deb"), folder)
-    return folder
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def check_tree(folder, names, libraries):
-    """Nothing missing, nothing more, modes as they have to be, and no word of where it was built."""
-    need(files(folder) == names, f"differ: {files(folder) ^ names}")
-    check_links(libraries)
-    for path in (path for path in folder.rglob("*") if not path.is_symlink()):
-        executable = path.is_dir() or path.name in ("cld3d-setup", "cld3d-doctor")
-        mode = stat.S_IMODE(path.lstat().st_mode)
-        need(mode == (0o755 if executable else 0o644), f"{path}: mode {mode:o}")
-        if path.is_file():
-            need(str(ROOT).encode() not in path.read_bytes(), f"{path} holds the path {ROOT}")
-            need(b"/src/entry/" not in path.read_bytes(), f"{path} holds paths of sources")
-
-
-def check_links(libraries):
-    """For Wine, which needs its mark in the libraries for Windows."""
-    found = {str(path.relative_to(libraries)): os.readlink(path) for path in libraries.rglob("*") if path.is_symlink()}
-    need(found == LINKS, found)
-    for name in LINKS:
-        need(name.endswith(".so") or (libraries / name).read_bytes()[64:81] == b"Wine builtin DLL\0", f"{name} has not Wine's mark")
-
-
-def installed_by_meson(folder):
-    """`meson install` has the same layout, of which README.md's pages are no part."""
-    for build in ("linux", "x64", "x32"):
-        need((ROOT / "build" / build / "build.ninja").exists(), f"there is no build/{build}")
-        output("meson", "install", "-C", ROOT / "build" / build, "--no-rebuild", "--destdir", folder, "--tags", "runtime,man")
-    wanted = {name.replace("usr/", "usr/local/", 1).removesuffix(".gz") for name in DEB if not name.startswith("usr/share/doc/")}
-    wanted.add("usr/local/share/licenses/cld3d/LICENSE")
-    need(files(folder) == wanted, f"differ: {files(folder) ^ wanted}")
-    check_links(folder / "usr/local/lib/cld3d")
-    manifest = json.loads((folder / IMPLICIT.replace("usr/", "usr/local/", 1)).read_text())
-    need(manifest["layer"]["library_path"] == "/usr/local/lib/cld3d/linux/libcld3d.so", manifest)
-
-
-def whole_zip(folder):
+def whole(folder):
+    """Nothing missing, nothing more, no word of where it was built, and links that Wine takes for its own by their mark."""
+    output("dpkg-deb", "-x", DEBIAN, folder / "deb")
+    need(files(folder / "deb") == DEB, f"differ: {files(folder / 'deb') ^ DEB}")
     unzipped = unzip(folder)
-    check_tree(unzipped, {"NEWS", "LICENSE", "cld3d-setup", *PAGES, *LIBRARIES}, unzipped)
-    text = (folder / the_one("cld3d-*.zip").stem / "README.md").read_text()
-    missing = [name for name in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text) if not (folder / the_one("cld3d-*.zip").stem / name).exists()]
+    names = {"NEWS", "LICENSE", "cld3d-setup", *PAGES, *LIBRARIES}
+    need(files(unzipped) == names, f"differ: {files(unzipped) ^ names}")
+    for libraries in (unzipped, folder / "deb/usr/lib/cld3d"):
+        found = {name: os.readlink(libraries / name) for name in files(libraries) if (libraries / name).is_symlink()}
+        need(found == LINKS, found)
+        need(all(name.endswith(".so") or (libraries / name).read_bytes()[64:81] == b"Wine builtin DLL\0" for name in LINKS), "Wine's mark is missing")
+        for path in (libraries / name for name in LIBRARIES):
+            need(str(ROOT).encode() not in path.read_bytes() and b"/src/entry/" not in path.read_bytes(), f"{path} holds paths of sources")
+    missing = [name for name in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (unzipped / "README.md").read_text()) if not (unzipped / name).exists()]
     need(missing == [], f"README.md names {missing}")
-
-
-def whole_deb(folder):
-    check_tree(unpack(folder), DEB, folder / "usr/lib/cld3d")
-    owners = {line.split()[1] for line in output("dpkg-deb", "-c", the_one("cld3d_*.deb")).splitlines()}
-    need(owners == {"root/root"}, owners)
-    output("dpkg-deb", "--control", the_one("cld3d_*.deb"), folder / "control")
-    subprocess.run(["md5sum", "--quiet", "-c", "control/md5sums"], cwd=folder, check=True)
 
 
 def vulkan_layer(folder):
     """The manifests name the library where it lies, and what turns the layer on and off."""
-    root, zipped = unpack(folder / "root"), unzip(folder / "zip")
-    for manifest in (root / IMPLICIT, root / "usr/lib/cld3d/linux" / DEB_MANIFEST, zipped / "linux" / DEB_MANIFEST):
+    output("dpkg-deb", "-x", DEBIAN, folder)
+    for manifest in (folder / IMPLICIT, folder / "usr/lib/cld3d/linux/cld3d_vulkan_layer.json"):
         layer = json.loads(manifest.read_text())["layer"]
-        library = pathlib.PurePath(layer["library_path"])
-        place = root / library.relative_to("/") if library.is_absolute() else manifest.parent / library
-        need(place.is_file(), f"{manifest}: {library} is not there")
+        library = manifest.parent / layer["library_path"]
+        need((folder / str(library).lstrip("/") if layer["library_path"][0] == "/" else library).is_file(), f"{manifest}: {library} is not there")
         need(layer["enable_environment"] and layer["disable_environment"], f"{manifest}: nothing turns it on or off")
 
 
-def versions(folder):
-    version = output("meson", "introspect", "--projectinfo", ROOT / "meson.build").split('"version": "')[1].split('"')[0]
-    need(the_one("cld3d_*.deb").name == f"cld3d_{version}_amd64.deb", "the name of the Debian package")
-    need(the_one("cld3d-*.zip").name == f"cld3d-{version}.zip", "the name of the zip")
-    fields = output("dpkg-deb", "-f", the_one("cld3d_*.deb"), "Package", "Version", "Architecture", "Recommends")
-    need(fields.split() == ["Package:", "cld3d", "Version:", version, "Architecture:", "amd64", "Recommends:", "wine"],
-         fields)
-    need("ocl-icd-libopencl1" in output("dpkg-deb", "-f", the_one("cld3d_*.deb"), "Depends"), "it depends on no OpenCL")
-
-
-def sums(folder):
-    subprocess.run(["sha256sum", "--quiet", "--strict", "-c", "SHA256SUMS"], cwd=made.name, check=True)
-    named = {line.split()[1] for line in the_one("SHA256SUMS").read_text().splitlines()}
-    need(named | {"SHA256SUMS"} == files(made.name), named)
+def names_and_sums(folder):
+    subprocess.run(["sha256sum", "--quiet", "--strict", "-c", "SHA256SUMS"], cwd=RELEASE, check=True)
+    named = {line.split()[1] for line in (RELEASE / "SHA256SUMS").read_text().splitlines()}
+    need(named == {ZIP.name, DEBIAN.name, f"{NAME}.cdx.json", "cld3d.verb", "cld3d-bottles.yml", "cld3d-lutris.yml", "PKGBUILD"}, named)
+    need(named | {"SHA256SUMS"} == files(RELEASE), files(RELEASE))
+    need((ROOT / "NEWS").read_text().split()[:2] == ["cld3d", VERSION], "NEWS names another version")
+    fields = output("dpkg-deb", "-f", DEBIAN, "Version", "Depends")
+    need(f"Version: {VERSION}\n" in fields and "libc6 (>= 2.31), ocl-icd-libopencl1" in fields, fields)
+    for name in ("cld3d.verb", "cld3d-bottles.yml", "cld3d-lutris.yml", "PKGBUILD"):
+        text = (RELEASE / name).read_text()
+        need(f"{URL}/{ZIP.name}" in text and sha256(ZIP) in text and not re.search("@[A-Z0-9]+@", text), f"{name} is not filled in")
 
 
 def list_of_parts(folder):
-    report = json.loads(the_one("*.cdx.json").read_text())
+    report = json.loads((RELEASE / f"{NAME}.cdx.json").read_text())
     need(report["bomFormat"] == "CycloneDX" and report["metadata"]["component"]["name"] == "cld3d", "no CycloneDX")
     unzipped = unzip(folder)
     listed = {each["name"]: each["hashes"][0]["content"] for each in report["components"] if each["type"] == "file"}
-    need(listed == {f"{unzipped.name}/{name}": hashlib.sha256((unzipped / name).read_bytes()).hexdigest() for name in files(unzipped) - LINKS.keys()},
-         "the files differ from the zip's")
+    need(listed == {f"{NAME}/{name}": sha256(unzipped / name) for name in files(unzipped) - LINKS.keys()}, "the files differ from the zip's")
     need(any("mingw" in each["name"] for each in report["components"]), "what is linked in is missing")
 
 
@@ -163,42 +111,57 @@ WINETRICKS = """
 w_metadata() { for word; do case $word in installed_file1=*) echo "$word" ;; esac; done; }
 w_die() { echo "died: $*" >&2; exit 1; }
 w_try() { "$@" || w_die "$*"; }
-w_verify_sha256sum() { echo "$1  $2" | sha256sum --quiet --strict -c || w_die sum; }
-w_try_unzip() { python3 -c 'import shutil, sys; shutil.unpack_archive(*sys.argv[1:], "zip")' "$2" "$1" && chmod -x "$1"/*/cld3d-*; }
+w_download() { echo "$2  $W_CACHE/cld3d/${1##*/}" | sha256sum --quiet --strict -c || w_die sum; }
+w_try_unzip() { w_try unzip -q "$2" -d "$1"; }
 W_WINDIR_WIN='C:\\windows'
-W_SYSTEM32_DLLS_WIN='C:\\windows\\syswow64' # in a prefix of 64 bits
 . "$VERB"
 load_cld3d
 """
 
 
 def verb_of_winetricks(folder):
-    """With functions that do what those of winetricks do: winetricks itself is not run. Not every unzip keeps modes."""
-    place = Prefix(folder, unzip(folder / "zip") / "cld3d-setup", PROGRAM, PREFIX)
-    (folder / "cache/cld3d").mkdir(parents=True)
-    env = {**place.env, "W_CACHE": folder / "cache", "VERB": the_one("cld3d.verb")}
-    done = subprocess.run(["sh", "-c", WINETRICKS], env=env, capture_output=True, text=True)
-    need(done.returncode == 1 and "died: Put cld3d-" in done.stderr, done.stderr)
-    archive = folder / "cache/cld3d" / the_one("cld3d-*.zip").name
-    archive.write_bytes(the_one("cld3d-*.zip").read_bytes() + b"x")
-    done = subprocess.run(["sh", "-c", WINETRICKS], env=env, capture_output=True, text=True)
-    need(done.returncode == 1 and "died: sum" in done.stderr, done.stderr)
-    archive.write_bytes(the_one("cld3d-*.zip").read_bytes())
-    done = subprocess.run(["sh", "-c", WINETRICKS], env=env, capture_output=True, text=True)
-    need(done.returncode == 0, done.stderr)
-    place.script = place.prefix / the_one("cld3d-*.zip").stem / "cld3d-setup"
-    place.script.chmod(0o755)
+    """With functions that do what those of winetricks do; scripts/try-package runs winetricks itself."""
+    place = Prefix(folder, None, PROGRAM, PREFIX)
+    (folder / "cache").mkdir()
+    (folder / "cache/cld3d").symlink_to(RELEASE)
+    said = output("sh", "-c", WINETRICKS, env={**place.env, "W_CACHE": folder / "cache", "VERB": RELEASE / "cld3d.verb"})
+    place.script = place.prefix / NAME / "cld3d-setup"
     need("x64: installed" in place.setup("status"), "it is not installed")
-    shown = re.search(r"installed_file1=C:(\S*)", done.stdout)[1].replace("\\", "/")
+    shown = re.search(r"installed_file1=C:(\S*)", said)[1].replace("\\", "/")
     need((place.prefix / "drive_c" / shown.lstrip("/")).is_file(), f"winetricks looks for {shown}, which is not there")
 
 
-def doctor_from_deb(folder):
-    """It finds the installation's own parts."""
-    setup = unpack(folder / "root") / "usr/bin/cld3d-setup"
-    done = subprocess.run([setup, "doctor", "--prefix", folder / "none"], capture_output=True, text=True)
-    need("error[no-prefix]" in done.stdout and "ok: Vulkan layer: " in done.stdout, done.stdout)
-    need("[incomplete]" not in done.stdout and "bridge-" not in done.stdout, done.stdout)
+def package_of_arch(folder):
+    """As makepkg calls it; scripts/try-package runs makepkg itself."""
+    unzip(folder)
+    output("bash", "-ec", f"pkgdir={folder}/package; . {RELEASE}/PKGBUILD; package", cwd=folder)
+    need(output(folder / "package/usr/bin/cld3d-setup", "--version") == f"cld3d {VERSION}\n", "cld3d-setup does not find the libraries")
+
+
+def installer_of_bottles(folder):
+    """The keys and actions that Bottles reads, and its script on a folder that looks like a bottle, with what it downloads."""
+    manifest = yaml.safe_load((RELEASE / "cld3d-bottles.yml").read_text())
+    need({"Name", "Description", "Grade", "Arch", "Dependencies", "Parameters", "Executable", "Steps"} <= manifest.keys(), manifest.keys())
+    need({"name", "file", "path", "icon"} <= manifest["Executable"].keys() and manifest["Arch"] == "win64", manifest["Executable"])
+    step, = manifest["Steps"]
+    script = step["script"].replace("!bottle_drive", "!bottle_path/drive_c")
+    need(step["action"] == "run_script" and "'" not in script and "bottle.yml" not in script, "Bottles cannot run the script")
+    place = Prefix(folder, None, PROGRAM, PREFIX)
+    output("bash", "-c", script.replace("!bottle_path", str(place.prefix)).replace(URL, f"file://{RELEASE}"))
+    for name in (*manifest["Checks"]["files"], manifest["Executable"]["path"]):
+        need((place.prefix / "drive_c" / name).is_file(), f"{name} is not there")
+
+
+def installer_of_lutris(folder):
+    """The keys that Lutris requires, the commands that it knows, and the script's own command."""
+    manifest = yaml.safe_load((RELEASE / "cld3d-lutris.yml").read_text())
+    need({"name", "game_slug", "version", "slug", "runner", "script"} <= manifest.keys() and manifest["runner"] == "wine", manifest.keys())
+    task, execute = manifest["script"]["installer"]
+    need(task["task"]["name"] == "create_prefix" and execute.keys() == {"execute"}, "unknown commands")
+    place = Prefix(folder, None, PROGRAM, PREFIX)
+    output("bash", "-c", execute["execute"]["command"], env={**place.env, "GAMEDIR": place.prefix, "archive": ZIP})
+    for value in (manifest["script"]["game"]["exe"], manifest["script"]["system"]["env"]["WINEDLLPATH"]):
+        need(pathlib.Path(value.replace("$GAMEDIR", str(place.prefix))).exists(), f"{value} is not there")
 
 
 def works_from_zip(folder):
@@ -210,12 +173,8 @@ def works_from_zip(folder):
     need(got["status"] == "0" and int(got["platforms"]) >= 1, got)
 
 
-def works_from_deb(folder):
-    in_and_out(Prefix(folder, unpack(folder / "root") / "usr/bin/cld3d-setup", PROGRAM, PREFIX))
-
-
 def installed_and_removed(folder):
-    """dpkg with a database and a root of its own; it changes nothing else."""
+    """dpkg with a database and a root of its own; it changes nothing else. The doctor finds the installation's own parts."""
     if os.geteuid() != 0:
         raise Skip("only root may do that")
     root, database = folder / "root", folder / "database"
@@ -225,19 +184,23 @@ def installed_and_removed(folder):
     for name in ("status", "available"):
         (database / name).touch()
     dpkg = ["dpkg", "--admindir", database, "--instdir", root, "--log", folder / "log", "--force-depends"]
-    output(*dpkg, "-i", the_one("cld3d_*.deb"))
-    need(files(root) == DEB, f"installed: {files(root) ^ DEB}")
+    output(*dpkg, "-i", DEBIAN)
+    place = Prefix(folder, root / "usr/bin/cld3d-setup", PROGRAM, PREFIX)
+    in_and_out(place)
+    done = subprocess.run([place.script, "doctor", "--prefix", folder / "none"], capture_output=True, text=True)
+    need("error[no-prefix]" in done.stdout and "ok: Vulkan layer: " in done.stdout, done.stdout)
+    need("[incomplete]" not in done.stdout and "bridge-" not in done.stdout, done.stdout)
     output(*dpkg, "-r", "cld3d")
     need(list(root.iterdir()) == [], f"left: {list(root.rglob('*'))}")
 
 
-CASES = [whole_zip, whole_deb, installed_by_meson, vulkan_layer, versions, sums, list_of_parts, verb_of_winetricks, doctor_from_deb,
-         works_from_zip, works_from_deb, installed_and_removed]
+CASES = [whole, vulkan_layer, names_and_sums, list_of_parts, verb_of_winetricks, package_of_arch, installer_of_bottles, installer_of_lutris,
+         works_from_zip, installed_and_removed]
 
 
 def main():
     subprocess.run([WINE_RUN], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([PACKAGE, made.name], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([PACKAGE, made.name], env={**os.environ, "CLD3D_URL": URL}, check=True, stdout=subprocess.DEVNULL)
     return run_cases(CASES, pathlib.Path)
 
 
