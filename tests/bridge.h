@@ -72,6 +72,24 @@ static inline void close_base(struct base *base)
     CHECK_INT(clReleaseContext(base->context), CL_SUCCESS);
 }
 
+/* A case that gets a context and a queue. */
+static inline void with_base(void (*body)(const struct base *))
+{
+    struct base base;
+    if (!open_base(&base))
+        return;
+    body(&base);
+    close_base(&base);
+}
+
+#define BASE_CASE(text, name)                  \
+    static void name(const struct base *base); \
+    CASE(text, name##_alone)                   \
+    {                                          \
+        with_base(name);                       \
+    }                                          \
+    static void name(const struct base *base)
+
 static inline bool is_rusticl(const struct base *base)
 {
     char name[256] = "";

@@ -71,6 +71,25 @@ static inline void write_down(struct journal *journal, void *object, cl_int stat
 
 static struct journal journal;
 
+/* A case that gets a context with a queue, and an empty journal. */
+static inline void with_base(cl_command_queue_properties properties, void (*body)(struct base *))
+{
+    struct base base;
+    if (!open_base(&base, properties))
+        return;
+    atomic_store(&journal.count, 0);
+    body(&base);
+    close_base(&base);
+}
+
+#define BASE_CASE(text, name, properties) \
+    static void name(struct base *base);  \
+    CASE(text, name##_alone)              \
+    {                                     \
+        with_base((properties), name);    \
+    }                                     \
+    static void name(struct base *base)
+
 static inline void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
 {
     write_down(&journal, event, status, data);

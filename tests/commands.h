@@ -35,6 +35,24 @@ static inline void scene_close(struct scene *scene)
     shared_close_all(scene->shared);
 }
 
+/* A case that gets a scene. */
+static inline void with_scene(struct rig *rig, void (*body)(struct rig *, struct scene *))
+{
+    struct scene scene;
+    if (!scene_open(rig, &scene))
+        return;
+    body(rig, &scene);
+    scene_close(&scene);
+}
+
+#define SCENE_CASE(text, name, flags)                       \
+    static void name(struct rig *rig, struct scene *scene); \
+    SHARING_CASE(text, name##_seen, flags)                  \
+    {                                                       \
+        with_scene(rig, name);                              \
+    }                                                       \
+    static void name(struct rig *rig, struct scene *scene)
+
 /* An image over the beginning of a buffer, if the driver has them, by either function; `of` may be a sub-buffer. */
 static inline cl_mem image_of(const struct rig *rig, cl_mem of, size_t width, bool with_properties)
 {

@@ -256,6 +256,42 @@ static inline void shared_close_all(struct shared all[KINDS])
         shared_close(&all[i]);
 }
 
+/* A case that gets an object of a kind, or one of each: their patterns begin with that of seed 1. What the case does not close is
+ * closed behind it. */
+static inline void sharing_with_object(struct rig *rig, enum kind kind, void (*body)(struct rig *, struct shared *))
+{
+    struct shared shared;
+    if (!shared_open(rig, kind, 1, &shared))
+        return;
+    body(rig, &shared);
+    shared_close(&shared);
+}
+
+#define OBJECT_CASE(text, name, flags, kind)                  \
+    static void name(struct rig *rig, struct shared *shared); \
+    SHARING_CASE(text, name##_opened, flags)                  \
+    {                                                         \
+        sharing_with_object(rig, kind, name);                 \
+    }                                                         \
+    static void name(struct rig *rig, struct shared *shared)
+
+static inline void sharing_with_all(struct rig *rig, void (*body)(struct rig *, struct shared[KINDS]))
+{
+    struct shared all[KINDS];
+    if (!shared_open_all(rig, 1, all))
+        return;
+    body(rig, all);
+    shared_close_all(all);
+}
+
+#define OBJECTS_CASE(text, name, flags)                          \
+    static void name(struct rig *rig, struct shared all[KINDS]); \
+    SHARING_CASE(text, name##_opened, flags)                     \
+    {                                                            \
+        sharing_with_all(rig, name);                             \
+    }                                                            \
+    static void name(struct rig *rig, struct shared all[KINDS])
+
 /* Acquire and release of one object, without wait list and event. */
 static inline cl_int acquire_one(const struct rig *rig, cl_mem object)
 {
@@ -566,6 +602,15 @@ static inline struct child_lines run_child(const char *text, const char *variabl
     return child_end(child);
 }
 
+/* Whether another case has started this process with a variable set, for the cases that need it. Else the running one is skipped. */
+static inline bool is_child(const char *variable)
+{
+    if (getenv(variable))
+        return true;
+    SKIP("only as a part of another case");
+    return false;
+}
+
 /* The same, and checks that they passed; tells how many did. */
 __attribute__((warn_unused_result)) static inline unsigned run_again(const char *text, const char *variable,
                                                                      const char *value)
@@ -595,6 +640,16 @@ __attribute__((warn_unused_result)) static inline unsigned run_over(const char *
         return 0;
     snprintf(layers, sizeof(layers), "%s:%s", lowest, others);
     return run_again(text, "OPENCL_LAYERS", layers);
+}
+
+/* The same with a variable set, for is_child. */
+__attribute__((warn_unused_result)) static inline unsigned run_child_over(const char *layer, const char *text,
+                                                                          const char *variable)
+{
+    test_setenv(variable, "1");
+    const unsigned passed = run_over(layer, text);
+    test_setenv(variable, NULL);
+    return passed;
 }
 
 /* An order or a question of below.h, over that layer. Gives the answer. */

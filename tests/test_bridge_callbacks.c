@@ -137,16 +137,6 @@ static void close_events(void)
     close_base(&world);
 }
 
-CASE("ten thousand events", ten_thousand)
-{
-    if (!open_events())
-        return;
-    cl_mem buffer = make_buffer(&world, 64, NULL);
-    enqueue_many(&world, buffer, 0, EVENTS);
-    release_memory(buffer);
-    close_events();
-}
-
 enum { THREADS = 4 };
 
 static DWORD WINAPI enqueue_part(void *first)
@@ -196,11 +186,6 @@ static void note_end(void *object, void *data)
     atomic_fetch_add(&ends.count, 1);
 }
 
-static void CL_CALLBACK on_memory(cl_mem memory, void *data)
-{
-    note_end(memory, data);
-}
-
 static void ends_are(const void *object, unsigned count)
 {
     if (!wait_until(&ends.count, count))
@@ -212,31 +197,6 @@ static void ends_are(const void *object, unsigned count)
     Sleep(20);
     CHECK_INT(ends.count, count);
     CHECK_INT(strange, 0);
-}
-
-/* The last one that was set comes first. */
-CASE("the ends of memory objects, the last callback first", memory_ends)
-{
-    struct base base;
-    if (!open_callbacks(&base))
-        return;
-    for (int image = 0; image < 2; image++) {
-        const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
-        const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 4, .image_height = 4};
-        cl_mem memory = image ? clCreateImage(base.context, CL_MEM_READ_WRITE, &format, &desc, NULL, NULL)
-                              : make_buffer(&base, 64, NULL);
-        atomic_store(&ends.count, 0);
-        for (uintptr_t i = 1; i <= ENDS; i++)
-            CHECK_INT(clSetMemObjectDestructorCallback(memory, on_memory, (void *)i), CL_SUCCESS);
-        CHECK_INT(clSetMemObjectDestructorCallback(memory, NULL, NULL), CL_INVALID_VALUE);
-        CHECK_INT(clRetainMemObject(memory), CL_SUCCESS);
-        release_memory(memory);
-        Sleep(20);
-        CHECK_INT(ends.count, 0);
-        release_memory(memory);
-        ends_are(memory, ENDS);
-    }
-    close_base(&base);
 }
 
 /* ---- programs ---- */

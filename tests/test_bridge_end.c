@@ -224,24 +224,9 @@ static bool in_a_callback(void)
     return called;
 }
 
-static bool in_event_wait(void)
-{
-    return start_waiting(wait_for_event) != NULL;
-}
-
-static bool in_finish(void)
-{
-    return start_waiting(wait_for_queue) != NULL;
-}
-
-static bool in_read(void)
-{
-    return start_waiting(wait_for_read) != NULL;
-}
-
 static bool in_three_waits(void)
 {
-    return in_event_wait() && in_finish() && in_read();
+    return start_waiting(wait_for_event) && start_waiting(wait_for_queue) && start_waiting(wait_for_read);
 }
 
 static const struct {
@@ -252,9 +237,6 @@ static const struct {
     {"commands that run", work},
     {"callbacks that are due", callbacks},
     {"a callback that runs", in_a_callback},
-    {"a thread in clWaitForEvents", in_event_wait},
-    {"a thread in clFinish", in_finish},
-    {"a thread in a blocking read", in_read},
     {"threads in three waits", in_three_waits},
 };
 
@@ -365,21 +347,17 @@ static int child(char **arguments)
     return states[first % COUNT(states)].make() ? ends[(unsigned)atoi(arguments[2]) % COUNT(ends)].end() : 11;
 }
 
-/* A shell of the host runs the program, in caches of its own where `fresh`, and writes its status to a file. Wine does not pass on which
- * OpenCL.dll it was told to load. */
-static bool start_by_shell(const char *words, bool fresh, const char *file)
+/* A shell of the host runs the program, and writes its status to a file. Wine does not pass on which OpenCL.dll it was told to load. */
+static bool start_by_shell(const char *words, const char *file)
 {
-    static const char script[] =
-        "d=$(mktemp -d) || exit; "
-        "[ $2 = 0 ] || export POCL_CACHE_DIR=$d MESA_SHADER_CACHE_DIR=$d; "
-        "export WINEDLLOVERRIDES='opencl=n,b'; timeout -k 9 $3 wine \\\"$0\\\" $1; s=$?; rm -rf $d; "
-        "echo $s >\\\"$4.new\\\" && mv \\\"$4.new\\\" \\\"$4\\\"";
+    static const char script[] = "export WINEDLLOVERRIDES='opencl=n,b'; timeout -k 9 $2 wine \\\"$0\\\" $1; s=$?; "
+                                 "echo $s >\\\"$3.new\\\" && mv \\\"$3.new\\\" \\\"$3\\\"";
     char program[MAX_PATH], command[4 * MAX_PATH];
     STARTUPINFOA startup = {.cb = sizeof(startup)};
     PROCESS_INFORMATION process = {0};
     GetModuleFileNameA(NULL, program, sizeof(program));
-    snprintf(command, sizeof(command), "/bin/sh -c \"%s\" \"%s\" \"%s\" %d %d \"%s\"", script, program, words, fresh,
-             SECONDS, file);
+    snprintf(command, sizeof(command), "/bin/sh -c \"%s\" \"%s\" \"%s\" %d \"%s\"", script, program, words, SECONDS,
+             file);
     return CreateProcessA("\\\\?\\unix\\bin\\sh", command, NULL, NULL, FALSE, 0, NULL, NULL, &startup, &process);
 }
 
@@ -398,13 +376,13 @@ static int read_number(const char *path)
 
 /* The status that the host sees: 124 or 137 after a hang, 128 and the number of the signal after a crash. Wine's server kills a process
  * that takes half a second for its end, as one may on a busy machine: that is no hang. */
-static int status_of(const char *words, bool fresh)
+static int status_of(const char *words)
 {
     static unsigned number;
     char file[64], path[80];
     snprintf(file, sizeof(file), "/tmp/cld3d-end-%lu-%u", GetCurrentProcessId(), ++number);
     snprintf(path, sizeof(path), "Z:%s", file);
-    if (!CHECK(start_by_shell(words, fresh, file)))
+    if (!CHECK(start_by_shell(words, file)))
         return -1;
     int status = -1;
     for (int i = 0; i < (SECONDS + 20) * 100 && status < 0; i++) {
@@ -425,12 +403,12 @@ static unsigned times(void)
     return number > 0 ? (unsigned)number : 1;
 }
 
-static void ends_well(const char *words, bool fresh, const char *what, const char *how)
+static void ends_well(const char *words, const char *what, const char *how)
 {
     unsigned well = 0;
     int other = STATUS;
     for (unsigned i = 0; i < times(); i++) {
-        const int status = status_of(words, fresh);
+        const int status = status_of(words);
         well += status == STATUS;
         other = status == STATUS ? other : status;
     }
@@ -456,7 +434,7 @@ static void ends_with(unsigned state)
     const unsigned step = times() == 1 ? 2 : 1;
     for (unsigned end = step == 1 ? 0 : state % 2; end < BY_UNLOADING; end += step) {
         snprintf(words, sizeof(words), "end %u %u", state, end);
-        ends_well(words, false, states[state].name, ends[end].name);
+        ends_well(words, states[state].name, ends[end].name);
     }
 }
 
@@ -469,10 +447,7 @@ ENDS_WITH("the end with nothing to do", nothing, 0)
 ENDS_WITH("the end while commands run", work, 1)
 ENDS_WITH("the end while callbacks are due", callbacks, 2)
 ENDS_WITH("the end while a callback runs", callback, 3)
-ENDS_WITH("the end while a thread is in clWaitForEvents", event_wait, 4)
-ENDS_WITH("the end while a thread is in clFinish", finish, 5)
-ENDS_WITH("the end while a thread is in a blocking read", read, 6)
-ENDS_WITH("the end while threads are in three waits", three_waits, 7)
+ENDS_WITH("the end while threads are in three waits", three_waits, 4)
 
 /* With callbacks the library has a thread. */
 CASE("the end after FreeLibrary", unloaded)
@@ -482,17 +457,7 @@ CASE("the end after FreeLibrary", unloaded)
         if (driver_crashes(state))
             continue;
         snprintf(words, sizeof(words), "end %u %u", state, BY_UNLOADING);
-        ends_well(words, false, states[state].name, ends[BY_UNLOADING].name);
-    }
-}
-
-/* The driver's compiler works then. */
-CASE("the end with fresh caches", fresh_caches)
-{
-    char words[64];
-    for (unsigned end = 0; end < COUNT(ends); end += 3) {
-        snprintf(words, sizeof(words), "end 0 %u", end);
-        ends_well(words, true, "fresh caches", ends[end].name);
+        ends_well(words, states[state].name, ends[BY_UNLOADING].name);
     }
 }
 
@@ -501,7 +466,7 @@ CASE("a thread is ended in each kind of wait", ended_threads)
     char words[64];
     for (unsigned wait = 0; wait < COUNT(waits); wait++) {
         snprintf(words, sizeof(words), "thread %u", wait);
-        ends_well(words, false, "a thread is ended", waits[wait].name);
+        ends_well(words, "a thread is ended", waits[wait].name);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Images through the bridge: of all kinds, with descriptions, formats, parts and pitches. */
+/* Images through the bridge: of all kinds, with descriptions, formats, parts, pitches and maps. */
 #include "bridge.h"
 
 enum { BYTES = 4096 };
@@ -6,6 +6,8 @@ enum { BYTES = 4096 };
 static const cl_image_format rgba = {CL_RGBA, CL_UNSIGNED_INT8};
 
 enum { WIDTH = 33, HEIGHT = 17, DEPTH = 3, TEXEL = 4, TEXELS = WIDTH * HEIGHT * DEPTH };
+
+static unsigned char texels[TEXELS * TEXEL];
 
 /* Each kind of image of the device: its description, and its texels in a row. */
 static const struct kind {
@@ -75,7 +77,7 @@ static void put_part(unsigned char *to, const struct kind *kind, const size_t *t
 
 /* Reads, writes, fills and copies of parts. */
 static void part_commands(const struct base *base, cl_mem image, cl_mem other, cl_mem buffer, const struct kind *kind,
-                          unsigned char *texels, unsigned char *others)
+                          unsigned char *others)
 {
     enum { ROW = 64, SLICE = 640, OFFSET = 64 };
     static const size_t zero[3];
@@ -118,123 +120,166 @@ static void part_commands(const struct base *base, cl_mem image, cl_mem other, c
     image_has(base, image, kind, texels);
 }
 
-CASE("images of all kinds, whole and in parts", images)
+BASE_CASE("images of all kinds, whole and in parts", images)
 {
-    static unsigned char texels[TEXELS * TEXEL], others[TEXELS * TEXEL];
-    struct base base;
+    static unsigned char others[TEXELS * TEXEL];
     cl_int status = UNSET;
-    if (!open_base(&base))
-        return;
     for (unsigned i = 0; i < COUNT(kinds); i++) {
         printf("# %s\n", kinds[i].name);
         make_pattern(texels, sizeof(texels), i);
         make_pattern(others, sizeof(others), i + 100);
-        cl_mem image = clCreateImage(base.context, CL_MEM_COPY_HOST_PTR, &rgba, &kinds[i].desc, texels, &status);
+        cl_mem image = clCreateImage(base->context, CL_MEM_COPY_HOST_PTR, &rgba, &kinds[i].desc, texels, &status);
         CHECK_INT(status, CL_SUCCESS);
-        cl_mem other = clCreateImageWithProperties(base.context, NULL, CL_MEM_COPY_HOST_PTR, &rgba, &kinds[i].desc,
+        cl_mem other = clCreateImageWithProperties(base->context, NULL, CL_MEM_COPY_HOST_PTR, &rgba, &kinds[i].desc,
                                                    others, &status);
         CHECK_INT(status, CL_SUCCESS);
-        cl_mem buffer = make_buffer(&base, BYTES, NULL);
+        cl_mem buffer = make_buffer(base, BYTES, NULL);
         if (CHECK(image && other)) {
             image_is(image, &kinds[i]);
-            image_has(&base, image, &kinds[i], texels);
-            part_commands(&base, image, other, buffer, &kinds[i], texels, others);
+            image_has(base, image, &kinds[i], texels);
+            part_commands(base, image, other, buffer, &kinds[i], others);
         }
         release_memory(buffer);
         release_memory(other);
         release_memory(image);
     }
-    close_base(&base);
 }
 
 /* Those of OpenCL 1.1 have sizes and pitches as arguments. */
-CASE("images as OpenCL 1.1 made them", older_images)
+BASE_CASE("images as OpenCL 1.1 made them", older_images)
 {
     enum { GAP = 32, ROW = WIDTH * TEXEL + GAP, SLICE = ROW * (HEIGHT + 1) };
-    static unsigned char texels[TEXELS * TEXEL], rows[SLICE * DEPTH];
+    static unsigned char rows[SLICE * DEPTH];
     static const size_t zero[3], bytes[3] = {WIDTH * TEXEL, HEIGHT, DEPTH};
-    struct base base;
     cl_int status = UNSET;
-    if (!open_base(&base))
-        return;
     make_pattern(rows, sizeof(rows), 10);
     copy_box(texels, zero, WIDTH * TEXEL, WIDTH * HEIGHT * TEXEL, rows, zero, ROW, SLICE, bytes);
-    cl_mem flat = clCreateImage2D(base.context, CL_MEM_COPY_HOST_PTR, &rgba, WIDTH, HEIGHT, ROW, rows, &status);
+    cl_mem flat = clCreateImage2D(base->context, CL_MEM_COPY_HOST_PTR, &rgba, WIDTH, HEIGHT, ROW, rows, &status);
     if (CHECK_INT(status, CL_SUCCESS))
-        image_has(&base, flat, &kinds[1], texels);
+        image_has(base, flat, &kinds[1], texels);
     cl_mem deep =
-        clCreateImage3D(base.context, CL_MEM_COPY_HOST_PTR, &rgba, WIDTH, HEIGHT, DEPTH, ROW, SLICE, rows, &status);
+        clCreateImage3D(base->context, CL_MEM_COPY_HOST_PTR, &rgba, WIDTH, HEIGHT, DEPTH, ROW, SLICE, rows, &status);
     if (CHECK_INT(status, CL_SUCCESS))
-        image_has(&base, deep, &kinds[2], texels);
+        image_has(base, deep, &kinds[2], texels);
     release_memory(deep);
     release_memory(flat);
-    close_base(&base);
 }
 
 /* The description of an image holds the handle of its buffer. */
-CASE("an image of a buffer", image_of_buffer)
+BASE_CASE("an image of a buffer", image_of_buffer)
 {
     unsigned char bytes[BYTES];
-    struct base base;
     cl_int status = UNSET;
     cl_mem buffer = NULL, found = NULL;
-    if (!open_base(&base))
-        return;
     make_pattern(bytes, BYTES, 11);
-    buffer = make_buffer(&base, BYTES, bytes);
+    buffer = make_buffer(base, BYTES, bytes);
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE1D_BUFFER, .image_width = WIDTH, .mem_object = buffer};
-    cl_mem image = clCreateImage(base.context, CL_MEM_READ_WRITE, &rgba, &desc, NULL, &status);
+    cl_mem image = clCreateImage(base->context, CL_MEM_READ_WRITE, &rgba, &desc, NULL, &status);
     if (CHECK_INT(status, CL_SUCCESS)) {
         CHECK_INT(clGetImageInfo(image, CL_IMAGE_BUFFER, sizeof(found), &found, NULL), CL_SUCCESS);
         CHECK(found == buffer);
-        image_has(&base, image, &kinds[0], bytes);
+        image_has(base, image, &kinds[0], bytes);
         release_memory(image);
     }
     release_memory(buffer);
-    close_base(&base);
 }
 
-CASE("images that are refused", refused_images)
+BASE_CASE("images that are refused", refused_images)
 {
     const cl_mem_properties unknown[] = {0x4711, 1, 0};
     const cl_image_format bad = {CL_RGBA, 0x4711};
     const cl_image_desc none = {.image_type = CL_MEM_OBJECT_IMAGE2D};
-    struct base base;
     cl_int status = UNSET;
-    if (!open_base(&base))
-        return;
-    CHECK(clCreateImage(base.context, 0, &bad, &kinds[1].desc, NULL, &status) == NULL);
+    CHECK(clCreateImage(base->context, 0, &bad, &kinds[1].desc, NULL, &status) == NULL);
     CHECK(status < 0); /* PoCL 3.1 has codes of its own for this and the next one */
     status = UNSET;
-    CHECK(clCreateImage(base.context, 0, &rgba, &none, NULL, &status) == NULL);
+    CHECK(clCreateImage(base->context, 0, &rgba, &none, NULL, &status) == NULL);
     CHECK(status < 0);
-    CHECK(clCreateImageWithProperties(base.context, unknown, 0, &rgba, &kinds[1].desc, NULL, &status) == NULL);
+    CHECK(clCreateImageWithProperties(base->context, unknown, 0, &rgba, &kinds[1].desc, NULL, &status) == NULL);
     CHECK_INT(status, CL_INVALID_PROPERTY);
-    close_base(&base);
 }
 
-CASE("formats of images", formats)
+/* ---- maps ---- */
+
+/* Row by row: the texels are those of the whole image without gaps. */
+static void look_at(const struct kind *kind, unsigned char *mapped, const size_t *from, const size_t *region,
+                    size_t row, size_t slice, bool change)
 {
-    cl_image_format all[256], some[256];
-    struct base base;
-    cl_uint count = 0, again = 0;
-    if (!open_base(&base))
+    for (size_t z = 0; z < region[2]; z++)
+        for (size_t y = 0; y < region[1]; y++) {
+            unsigned char *there = mapped + z * slice + y * row;
+            unsigned char *texel =
+                texels + (((from[2] + z) * kind->region[1] + from[1] + y) * kind->region[0] + from[0]) * TEXEL;
+            CHECK_MEM(there, texel, region[0] * TEXEL);
+            for (size_t i = 0; change && i < region[0] * TEXEL; i++)
+                texel[i] = there[i] = (unsigned char)(texel[i] * 3 + y + z);
+        }
+}
+
+static void map_image(const struct base *base, const struct kind *kind, cl_mem image, const size_t *from,
+                      const size_t *region, bool change)
+{
+    const cl_map_flags flags = change ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_READ;
+    const bool deep = kind->desc.image_type == CL_MEM_OBJECT_IMAGE3D || kind->desc.image_array_size;
+    size_t row = UNSET, slice = UNSET;
+    cl_int status = UNSET;
+    unsigned char *mapped = clEnqueueMapImage(base->queue, image, CL_TRUE, flags, from, region, &row,
+                                              deep ? &slice : NULL, 0, NULL, NULL, &status);
+    if (!CHECK_INT(status, CL_SUCCESS) || !CHECK(mapped != NULL))
         return;
-    CHECK_INT(clGetSupportedImageFormats(base.context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 256, all, &count),
+    if (!is_rusticl(base) || kind->region[1] > 1) /* 22.3 has no pitch for a single row */
+        CHECK(row >= region[0] * TEXEL && row != UNSET);
+    CHECK(!deep || (slice >= region[1] * row && slice != UNSET));
+    look_at(kind, mapped, from, region, row, deep ? slice : 0, change);
+    CHECK_INT(clEnqueueUnmapMemObject(base->queue, image, mapped, 0, NULL, NULL), CL_SUCCESS);
+}
+
+BASE_CASE("maps of images of all kinds, whole and in parts", maps)
+{
+    static const size_t zero[3];
+    cl_int status = UNSET;
+    for (unsigned i = 0; i < COUNT(kinds); i++) {
+        printf("# %s\n", kinds[i].name);
+        make_pattern(texels, sizeof(texels), i);
+        cl_mem image = clCreateImage(base->context, CL_MEM_COPY_HOST_PTR, &rgba, &kinds[i].desc, texels, &status);
+        CHECK_INT(status, CL_SUCCESS);
+        map_image(base, &kinds[i], image, zero, kinds[i].region, false);
+        map_image(base, &kinds[i], image, kinds[i].from, kinds[i].part, true);
+        image_has(base, image, &kinds[i], texels);
+        map_image(base, &kinds[i], image, zero, kinds[i].region, true);
+        image_has(base, image, &kinds[i], texels);
+        release_memory(image);
+    }
+}
+
+/* A part of an image is mapped behind a write to all of it that waits for the program, and written without a look. */
+BASE_CASE("a map of an image that waits", images_behind_events)
+{
+    static const size_t zero[3];
+    const struct kind *kind = &kinds[2];
+    cl_int status = UNSET;
+    cl_event event = NULL;
+    size_t row = 0, slice = 0;
+    make_pattern(texels, sizeof(texels), 60);
+    cl_mem image = clCreateImage(base->context, CL_MEM_READ_WRITE, &rgba, &kind->desc, NULL, &status);
+    cl_event gate = user_event(base);
+    CHECK_INT(clEnqueueWriteImage(base->queue, image, CL_FALSE, zero, kind->region, 0, 0, texels, 1, &gate, NULL),
               CL_SUCCESS);
-    CHECK(count > 1 && count < 256);
-    memset(some, 0x55, sizeof(some));
-    CHECK_INT(clGetSupportedImageFormats(base.context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 2, some, &again),
-              CL_SUCCESS);
-    CHECK_INT(again, count);
-    CHECK_MEM(some, all, 2 * sizeof(*all));
-    if (!is_rusticl(&base)) /* 22.3 writes more than there is room for */
-        CHECK_INT(some[2].image_channel_order, 0x55555555);
-    bool found = false;
-    for (cl_uint i = 0; i < count && i < 256; i++)
-        found = found || memcmp(&all[i], &rgba, sizeof(rgba)) == 0;
-    CHECK(found);
-    close_base(&base);
+    unsigned char *mapped = clEnqueueMapImage(base->queue, image, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, kind->from,
+                                              kind->part, &row, &slice, 0, NULL, &event, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clFlush(base->queue), CL_SUCCESS);
+    CHECK(event_status(event) > CL_COMPLETE);
+    set_event(gate, CL_COMPLETE);
+    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
+    if (CHECK(mapped != NULL)) {
+        look_at(kind, mapped, kind->from, kind->part, row, slice, true);
+        CHECK_INT(clEnqueueUnmapMemObject(base->queue, image, mapped, 0, NULL, NULL), CL_SUCCESS);
+        image_has(base, image, kind, texels);
+    }
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    release_memory(image);
 }
 
 TAP_MAIN

@@ -161,6 +161,7 @@ CASE("sizes in answers", sizes)
         CL_DEVICE_IMAGE_MAX_BUFFER_SIZE,      CL_DEVICE_IMAGE_MAX_ARRAY_SIZE,
         CL_DEVICE_MAX_PARAMETER_SIZE,         CL_DEVICE_PRINTF_BUFFER_SIZE,
         CL_DEVICE_PROFILING_TIMER_RESOLUTION, CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE};
+    const cl_device_exec_capabilities kernels_alone = CL_EXEC_KERNEL;
     const size_t group[3] = {4, 2, 1};
     static unsigned char answer[ROOM];
     size_t sizes_of_items[3] = {0}, most = 0, pitch = 0, zeros = 0;
@@ -183,6 +184,8 @@ CASE("sizes in answers", sizes)
     answer_is(OF_DEVICE, CL_DEVICE_GLOBAL_MEM_SIZE, 8, NULL);
     answer_is(OF_DEVICE, CL_DEVICE_MAX_MEM_ALLOC_SIZE, 8, NULL);
     answer_is(OF_DEVICE, CL_DEVICE_TYPE, 8, NULL);
+    answer_is(OF_DEVICE, CL_DEVICE_EXECUTION_CAPABILITIES, sizeof(kernels_alone),
+              &kernels_alone); /* none of the host's own */
     CHECK(device_number(&base, CL_DEVICE_GLOBAL_MEM_SIZE) >= 64u << 20);
     SIZE_IS(OF_MEMORY, CL_MEM_SIZE, BUFFER);
     SIZE_IS(OF_MEMORY, CL_MEM_OFFSET, 0);

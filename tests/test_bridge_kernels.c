@@ -27,22 +27,19 @@ static cl_uint program_references(cl_program program)
 }
 
 /* Of several texts, one with a length. */
-CASE("a program of several texts", sources)
+BASE_CASE("a program of several texts", sources)
 {
     const char *texts[] = {"kernel void k(global int *p) #", "{ p[0] = VALUE; }"};
     const size_t lengths[] = {29, 0};
     char found[256] = "";
-    struct base base;
     cl_int status = UNSET;
-    if (!open_base(&base))
-        return;
-    cl_program program = clCreateProgramWithSource(base.context, 2, texts, lengths, &status);
+    cl_program program = clCreateProgramWithSource(base->context, 2, texts, lengths, &status);
     CHECK_INT(status, CL_SUCCESS);
-    CHECK_INT(clBuildProgram(program, 1, &base.device, "-DVALUE=42", NULL, NULL), CL_SUCCESS);
-    gives(&base, program, "k", 42);
+    CHECK_INT(clBuildProgram(program, 1, &base->device, "-DVALUE=42", NULL, NULL), CL_SUCCESS);
+    gives(base, program, "k", 42);
     CHECK_INT(clGetProgramInfo(program, CL_PROGRAM_SOURCE, sizeof(found), found, NULL), CL_SUCCESS);
     CHECK_STR(found, "kernel void k(global int *p) { p[0] = VALUE; }");
-    CHECK_INT(clGetProgramBuildInfo(program, base.device, CL_PROGRAM_BUILD_OPTIONS, sizeof(found), found, NULL),
+    CHECK_INT(clGetProgramBuildInfo(program, base->device, CL_PROGRAM_BUILD_OPTIONS, sizeof(found), found, NULL),
               CL_SUCCESS);
     CHECK(strstr(found, "-DVALUE=42") != NULL);
     const cl_uint before = program_references(program);
@@ -51,44 +48,36 @@ CASE("a program of several texts", sources)
     CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
     CHECK_INT(program_references(program), before);
     CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
-    program = program_of(&base, "kernel void k(global int *p) { p[0] = VALUE; }");
+    program = program_of(base, "kernel void k(global int *p) { p[0] = VALUE; }");
     CHECK_INT(clBuildProgram(program, 0, NULL, "-DVALUE=43", NULL, NULL), CL_SUCCESS); /* for all devices */
-    gives(&base, program, "k", 43);
+    gives(base, program, "k", 43);
     CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
-    CHECK(clCreateProgramWithSource(base.context, 0, NULL, NULL, &status) == NULL);
+    CHECK(clCreateProgramWithSource(base->context, 0, NULL, NULL, &status) == NULL);
     CHECK_INT(status, CL_INVALID_VALUE);
-    close_base(&base);
 }
 
-CASE("a program that does not build", failed_build)
+BASE_CASE("a program that does not build", failed_build)
 {
     static char log[65536];
-    struct base base;
     cl_build_status state = UNSET;
     size_t size = 0;
-    if (!open_base(&base))
-        return;
-    cl_program program = program_of(&base, "kernel void k(global int *p) { p[0] = unheard_of; }");
-    CHECK_INT(clBuildProgram(program, 1, &base.device, "", NULL, NULL), CL_BUILD_PROGRAM_FAILURE);
-    CHECK_INT(clGetProgramBuildInfo(program, base.device, CL_PROGRAM_BUILD_STATUS, sizeof(state), &state, NULL),
+    cl_program program = program_of(base, "kernel void k(global int *p) { p[0] = unheard_of; }");
+    CHECK_INT(clBuildProgram(program, 1, &base->device, "", NULL, NULL), CL_BUILD_PROGRAM_FAILURE);
+    CHECK_INT(clGetProgramBuildInfo(program, base->device, CL_PROGRAM_BUILD_STATUS, sizeof(state), &state, NULL),
               CL_SUCCESS);
     CHECK_INT(state, CL_BUILD_ERROR);
-    CHECK_INT(clGetProgramBuildInfo(program, base.device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, &size), CL_SUCCESS);
+    CHECK_INT(clGetProgramBuildInfo(program, base->device, CL_PROGRAM_BUILD_LOG, sizeof(log), log, &size), CL_SUCCESS);
     CHECK_INT(size, strlen(log) + 1);
     CHECK(strstr(log, "unheard_of") != NULL);
     CHECK(clCreateKernel(program, "k", NULL) == NULL);
     CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
-    close_base(&base);
 }
 
-CASE("binaries of programs", binaries)
+BASE_CASE("binaries of programs", binaries)
 {
-    struct base base;
     cl_int status = UNSET, of_device = UNSET;
     size_t size = 0, answered = 0;
-    if (!open_base(&base))
-        return;
-    cl_program first = built_program(&base, "kernel void k(global int *p) { p[0] = 44; }", "");
+    cl_program first = built_program(base, "kernel void k(global int *p) { p[0] = 44; }", "");
     CHECK_INT(clGetProgramInfo(first, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, &answered), CL_SUCCESS);
     CHECK_INT(answered, sizeof(size));
     unsigned char *bytes = calloc(1, size + 1), *list[] = {bytes};
@@ -105,73 +94,64 @@ CASE("binaries of programs", binaries)
         CHECK(!skipped[0] && !skipped[1]);
     }
     CHECK_INT(clReleaseProgram(first), CL_SUCCESS);
-    cl_program again = clCreateProgramWithBinary(base.context, 1, &base.device, &size, (const unsigned char **)list,
+    cl_program again = clCreateProgramWithBinary(base->context, 1, &base->device, &size, (const unsigned char **)list,
                                                  &of_device, &status);
     CHECK_INT(status, CL_SUCCESS);
     CHECK_INT(of_device, CL_SUCCESS);
     if (CHECK(again != NULL)) {
-        CHECK_INT(clBuildProgram(again, 1, &base.device, "", NULL, NULL), CL_SUCCESS);
-        gives(&base, again, "k", 44);
+        CHECK_INT(clBuildProgram(again, 1, &base->device, "", NULL, NULL), CL_SUCCESS);
+        gives(base, again, "k", 44);
         CHECK_INT(clReleaseProgram(again), CL_SUCCESS);
     }
     free(bytes);
     const unsigned char *empty[] = {NULL};
     const size_t none = 0;
-    CHECK(clCreateProgramWithBinary(base.context, 1, &base.device, &none, empty, NULL, &status) == NULL);
+    CHECK(clCreateProgramWithBinary(base->context, 1, &base->device, &none, empty, NULL, &status) == NULL);
     CHECK_INT(status, CL_INVALID_VALUE);
-    close_base(&base);
 }
 
 /* rusticl 22.3 links no sum with what has none. */
-CASE("programs are compiled with headers and linked", compile_and_link)
+BASE_CASE("programs are compiled with headers and linked", compile_and_link)
 {
     const char *const names[] = {"seven.h", "eight.h"};
-    struct base base;
     cl_int status = UNSET;
-    if (!open_base(&base))
-        return;
-    const cl_program headers[] = {program_of(&base, "#define SEVEN 7\n"), program_of(&base, "#define EIGHT 0x80\n")};
+    const cl_program headers[] = {program_of(base, "#define SEVEN 7\n"), program_of(base, "#define EIGHT 0x80\n")};
     const cl_program parts[] = {
-        program_of(&base, "#include \"seven.h\"\nint seven(void); int seven(void) { return SEVEN; }\n"),
-        program_of(&base, "#include \"eight.h\"\nint seven(void);\n"
-                          "kernel void k(global int *p) { p[0] = EIGHT | seven(); }\n")};
+        program_of(base, "#include \"seven.h\"\nint seven(void); int seven(void) { return SEVEN; }\n"),
+        program_of(base, "#include \"eight.h\"\nint seven(void);\n"
+                         "kernel void k(global int *p) { p[0] = EIGHT | seven(); }\n")};
     for (int i = 0; i < 2; i++)
-        CHECK_INT(clCompileProgram(parts[i], 1, &base.device, "", 2, headers, (const char **)names, NULL, NULL),
+        CHECK_INT(clCompileProgram(parts[i], 1, &base->device, "", 2, headers, (const char **)names, NULL, NULL),
                   CL_SUCCESS);
-    cl_program linked = clLinkProgram(base.context, 1, &base.device, "", 2, parts, NULL, NULL, &status);
+    cl_program linked = clLinkProgram(base->context, 1, &base->device, "", 2, parts, NULL, NULL, &status);
     if (CHECK_INT(status, CL_SUCCESS) && CHECK(linked != NULL)) {
-        gives(&base, linked, "k", 0x87);
+        gives(base, linked, "k", 0x87);
         CHECK_INT(clReleaseProgram(linked), CL_SUCCESS);
     }
     for (int i = 0; i < 2; i++) {
         CHECK_INT(clReleaseProgram(parts[i]), CL_SUCCESS);
         CHECK_INT(clReleaseProgram(headers[i]), CL_SUCCESS);
     }
-    close_base(&base);
 }
 
 /* PoCL has some kernels of this kind. */
-CASE("built-in kernels", built_in_kernels)
+BASE_CASE("built-in kernels", built_in_kernels)
 {
     static char names[16384];
-    struct base base;
     cl_int status = UNSET;
     cl_uint devices = 0;
-    if (!open_base(&base))
-        return;
-    CHECK_INT(clGetDeviceInfo(base.device, CL_DEVICE_BUILT_IN_KERNELS, sizeof(names), names, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceInfo(base->device, CL_DEVICE_BUILT_IN_KERNELS, sizeof(names), names, NULL), CL_SUCCESS);
     names[strcspn(names, ";")] = '\0';
     if (names[0]) {
-        cl_program program = clCreateProgramWithBuiltInKernels(base.context, 1, &base.device, names, &status);
+        cl_program program = clCreateProgramWithBuiltInKernels(base->context, 1, &base->device, names, &status);
         CHECK_INT(status, CL_SUCCESS);
         CHECK_INT(clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(devices), &devices, NULL), CL_SUCCESS);
         CHECK_INT(devices, 1);
         CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
     }
     status = UNSET;
-    CHECK(clCreateProgramWithBuiltInKernels(base.context, 1, &base.device, "nobody has this", &status) == NULL);
+    CHECK(clCreateProgramWithBuiltInKernels(base->context, 1, &base->device, "nobody has this", &status) == NULL);
     CHECK(status < 0);
-    close_base(&base);
 }
 
 /* ---- kernels ---- */
@@ -179,18 +159,15 @@ CASE("built-in kernels", built_in_kernels)
 /* More than fit into small arrays. */
 enum { MANY = 20 };
 
-CASE("all kernels of a program", kernels_of_a_program)
+BASE_CASE("all kernels of a program", kernels_of_a_program)
 {
     static char text[MANY * 64];
-    struct base base;
     cl_kernel kernels[MANY + 1] = {NULL};
     cl_uint count = 0;
     bool seen[MANY] = {false};
-    if (!open_base(&base))
-        return;
     for (int i = 0; i < MANY; i++)
         sprintf(text + strlen(text), "kernel void k%d(global int *p) { p[0] = %d; }\n", i, i);
-    cl_program program = built_program(&base, text, "");
+    cl_program program = built_program(base, text, "");
     CHECK_INT(clCreateKernelsInProgram(program, 0, NULL, &count), CL_SUCCESS);
     CHECK_INT(count, MANY);
     CHECK_INT(clCreateKernelsInProgram(program, MANY - 1, kernels, NULL), CL_INVALID_VALUE);
@@ -206,7 +183,6 @@ CASE("all kernels of a program", kernels_of_a_program)
         CHECK(seen[i]);
     CHECK(clCreateKernel(program, "none", NULL) == NULL);
     CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
-    close_base(&base);
 }
 
 static const char arguments_source[] =
@@ -237,18 +213,15 @@ static void arguments_are(const struct base *base, cl_kernel kernel, cl_mem to, 
 }
 
 /* A number of the program may be what a handle is, too. */
-CASE("arguments of every kind", arguments)
+BASE_CASE("arguments of every kind", arguments)
 {
     static const cl_int numbers[] = {21, 22, 23, 24};
     const cl_int four = -12345;
     const cl_long eight = 0x123456789ABCDEF0;
     const cl_uint4 sixteen = {{11, 12, 13, 14}};
     const cl_short two = -3;
-    struct base base;
-    if (!open_base(&base))
-        return;
-    cl_kernel kernel = built_kernel(&base, arguments_source, "arguments");
-    cl_mem to = make_buffer(&base, RESULTS * sizeof(cl_int), NULL), read = make_buffer(&base, sizeof(numbers), numbers);
+    cl_kernel kernel = built_kernel(base, arguments_source, "arguments");
+    cl_mem to = make_buffer(base, RESULTS * sizeof(cl_int), NULL), read = make_buffer(base, sizeof(numbers), numbers);
     set_memory(kernel, 0, to);
     CHECK_INT(clSetKernelArg(kernel, 1, sizeof(four), &four), CL_SUCCESS);
     CHECK_INT(clSetKernelArg(kernel, 2, sizeof(eight), &eight), CL_SUCCESS);
@@ -256,7 +229,7 @@ CASE("arguments of every kind", arguments)
     CHECK_INT(clSetKernelArg(kernel, 4, sizeof(two), &two), CL_SUCCESS);
     set_memory(kernel, 5, read);
     CHECK_INT(clSetKernelArg(kernel, 6, GROUP * sizeof(cl_int), NULL), CL_SUCCESS);
-    arguments_are(&base, kernel, to, four, eight);
+    arguments_are(base, kernel, to, four, eight);
 
     /* What is refused changes nothing. */
     const cl_int other = 17;
@@ -265,30 +238,26 @@ CASE("arguments of every kind", arguments)
     CHECK_INT(clSetKernelArg(kernel, 2, 4, &other), CL_INVALID_ARG_SIZE);
     CHECK_INT(clSetKernelArg(kernel, 3, 4, &other), CL_INVALID_ARG_SIZE);
     CHECK_INT(clSetKernelArg(kernel, 0, 3, &to), CL_INVALID_ARG_SIZE);
-    arguments_are(&base, kernel, to, four, eight);
+    arguments_are(base, kernel, to, four, eight);
 
     const cl_int like_handle = (cl_int)(uintptr_t)to;
     const cl_long like_handle_too = (cl_long)(uintptr_t)read;
     CHECK_INT(clSetKernelArg(kernel, 1, sizeof(like_handle), &like_handle), CL_SUCCESS);
     CHECK_INT(clSetKernelArg(kernel, 2, sizeof(like_handle_too), &like_handle_too), CL_SUCCESS);
-    arguments_are(&base, kernel, to, like_handle, like_handle_too);
+    arguments_are(base, kernel, to, like_handle, like_handle_too);
     release_memory(read);
     release_memory(to);
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    close_base(&base);
 }
 
-CASE("no memory as an argument", no_memory_as_argument)
+BASE_CASE("no memory as an argument", no_memory_as_argument)
 {
     const size_t one = 1;
     const cl_mem none = NULL;
     cl_int found = UNSET;
-    struct base base;
-    if (!open_base(&base))
-        return;
     cl_kernel kernel =
-        built_kernel(&base, "kernel void k(global int *to, global int *maybe) { to[0] = maybe ? 1 : 2; }", "k");
-    cl_mem to = make_buffer(&base, sizeof(found), &found), some = make_buffer(&base, sizeof(found), &found);
+        built_kernel(base, "kernel void k(global int *to, global int *maybe) { to[0] = maybe ? 1 : 2; }", "k");
+    cl_mem to = make_buffer(base, sizeof(found), &found), some = make_buffer(base, sizeof(found), &found);
     set_memory(kernel, 0, to);
     for (int way = 0; way < 3; way++) {
         CHECK_INT(clSetKernelArg(kernel, 1, sizeof(none),
@@ -296,14 +265,13 @@ CASE("no memory as an argument", no_memory_as_argument)
                                  : way == 1 ? (void *)&some
                                             : (void *)&none),
                   CL_SUCCESS);
-        CHECK_INT(clEnqueueNDRangeKernel(base.queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
-        read_all(&base, to, &found, sizeof(found));
+        CHECK_INT(clEnqueueNDRangeKernel(base->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
+        read_all(base, to, &found, sizeof(found));
         CHECK_INT(found, way == 1 ? 1 : 2);
     }
     release_memory(some);
     release_memory(to);
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    close_base(&base);
 }
 
 static cl_uint kernel_references(cl_kernel kernel)
@@ -313,24 +281,21 @@ static cl_uint kernel_references(cl_kernel kernel)
     return count;
 }
 
-CASE("a kernel's clone has its arguments", clone_kernel)
+BASE_CASE("a kernel's clone has its arguments", clone_kernel)
 {
     const cl_int seven = 7, nine = 9;
     const size_t four = 4;
     cl_int status = UNSET, values[4] = {0};
-    struct base base;
-    if (!open_base(&base))
-        return;
     cl_kernel kernel =
-        built_kernel(&base, "kernel void fill(global int *p, int v) { p[get_global_id(0)] = v; }", "fill");
-    cl_mem out = make_buffer(&base, sizeof(values), values);
+        built_kernel(base, "kernel void fill(global int *p, int v) { p[get_global_id(0)] = v; }", "fill");
+    cl_mem out = make_buffer(base, sizeof(values), values);
     set_memory(kernel, 0, out);
     CHECK_INT(clSetKernelArg(kernel, 1, sizeof(seven), &seven), CL_SUCCESS);
     cl_kernel clone = clCloneKernel(kernel, &status);
     if (CHECK_INT(status, CL_SUCCESS) && CHECK(clone != NULL && clone != kernel)) {
         CHECK_INT(clSetKernelArg(kernel, 1, sizeof(nine), &nine), CL_SUCCESS);
-        CHECK_INT(clEnqueueNDRangeKernel(base.queue, clone, 1, NULL, &four, NULL, 0, NULL, NULL), CL_SUCCESS);
-        read_all(&base, out, values, sizeof(values));
+        CHECK_INT(clEnqueueNDRangeKernel(base->queue, clone, 1, NULL, &four, NULL, 0, NULL, NULL), CL_SUCCESS);
+        read_all(base, out, values, sizeof(values));
         CHECK_INT(values[3], 7);
         CHECK_INT(clReleaseKernel(clone), CL_SUCCESS);
     }
@@ -341,21 +306,17 @@ CASE("a kernel's clone has its arguments", clone_kernel)
     CHECK_INT(kernel_references(kernel), before);
     release_memory(out);
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    close_base(&base);
 }
 
 /* ---- launches ---- */
 
-CASE("launches in three dimensions", launches)
+BASE_CASE("launches in three dimensions", launches)
 {
     static const size_t offset[3] = {1, 2, 3}, global[3] = {4, 3, 2}, local[3] = {2, 3, 1};
     enum { ITEMS = 4 * 3 * 2 };
     cl_int expected[ITEMS], found[ITEMS];
-    struct base base;
     cl_event event = NULL;
-    if (!open_base(&base))
-        return;
-    cl_kernel kernel = built_kernel(&base,
+    cl_kernel kernel = built_kernel(base,
                                     "kernel void ids(global int *to)\n"
                                     "{\n"
                                     "    const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);\n"
@@ -363,20 +324,19 @@ CASE("launches in three dimensions", launches)
                                     "        x + 100 * y + 10000 * z + 1000000 * get_local_size(0);\n"
                                     "}\n",
                                     "ids");
-    cl_mem to = make_buffer(&base, sizeof(found), NULL);
+    cl_mem to = make_buffer(base, sizeof(found), NULL);
     set_memory(kernel, 0, to);
-    CHECK_INT(clEnqueueNDRangeKernel(base.queue, kernel, 3, offset, global, local, 0, NULL, &event), CL_SUCCESS);
+    CHECK_INT(clEnqueueNDRangeKernel(base->queue, kernel, 3, offset, global, local, 0, NULL, &event), CL_SUCCESS);
     for (int i = 0; i < ITEMS; i++)
         expected[i] = (i % 4 + 1) + 100 * (i / 4 % 3 + 2) + 10000 * (i / 12 + 3) + 2000000;
-    buffer_has(&base, to, expected, sizeof(expected));
+    buffer_has(base, to, expected, sizeof(expected));
     finish_event(event);
-    CHECK_INT(clEnqueueNDRangeKernel(base.queue, kernel, 0, NULL, global, NULL, 0, NULL, NULL),
+    CHECK_INT(clEnqueueNDRangeKernel(base->queue, kernel, 0, NULL, global, NULL, 0, NULL, NULL),
               CL_INVALID_WORK_DIMENSION);
-    CHECK_INT(clEnqueueNDRangeKernel(base.queue, kernel, 4, NULL, global, NULL, 0, NULL, NULL),
+    CHECK_INT(clEnqueueNDRangeKernel(base->queue, kernel, 4, NULL, global, NULL, 0, NULL, NULL),
               CL_INVALID_WORK_DIMENSION);
     release_memory(to);
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    close_base(&base);
 }
 
 static void CL_CALLBACK native_kernel(void *arguments)
@@ -384,25 +344,21 @@ static void CL_CALLBACK native_kernel(void *arguments)
     (void)arguments;
 }
 
-CASE("tasks", tasks)
+BASE_CASE("tasks", tasks)
 {
     cl_int found = 41;
     cl_event event = NULL;
-    struct base base;
-    if (!open_base(&base))
-        return;
-    cl_kernel kernel = built_kernel(&base, "kernel void k(global int *p) { p[0] += get_global_size(0); }", "k");
-    CHECK_INT(clEnqueueTask(base.queue, kernel, 0, NULL, NULL), CL_INVALID_KERNEL_ARGS);
-    cl_mem to = make_buffer(&base, sizeof(found), &found);
+    cl_kernel kernel = built_kernel(base, "kernel void k(global int *p) { p[0] += get_global_size(0); }", "k");
+    CHECK_INT(clEnqueueTask(base->queue, kernel, 0, NULL, NULL), CL_INVALID_KERNEL_ARGS);
+    cl_mem to = make_buffer(base, sizeof(found), &found);
     set_memory(kernel, 0, to);
-    CHECK_INT(clEnqueueTask(base.queue, kernel, 0, NULL, &event), CL_SUCCESS);
-    read_all(&base, to, &found, sizeof(found));
+    CHECK_INT(clEnqueueTask(base->queue, kernel, 0, NULL, &event), CL_SUCCESS);
+    read_all(base, to, &found, sizeof(found));
     CHECK_INT(found, 42);
     finish_event(event);
-    CHECK(clEnqueueNativeKernel(base.queue, native_kernel, NULL, 0, 0, NULL, NULL, 0, NULL, NULL) < 0);
+    CHECK(clEnqueueNativeKernel(base->queue, native_kernel, NULL, 0, 0, NULL, NULL, 0, NULL, NULL) < 0);
     release_memory(to);
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    close_base(&base);
 }
 
 /* ---- samplers ---- */
@@ -444,7 +400,7 @@ static cl_uint sampler_references(cl_sampler sampler)
 }
 
 /* One that reads black beyond the edge, and one that goes on with the edge. */
-CASE("samplers", samplers)
+BASE_CASE("samplers", samplers)
 {
     const cl_sampler_properties edge[] = {CL_SAMPLER_NORMALIZED_COORDS,
                                           CL_FALSE,
@@ -454,17 +410,14 @@ CASE("samplers", samplers)
                                           CL_FILTER_NEAREST,
                                           0};
     const cl_sampler_properties unknown[] = {0x4711, 1, 0};
-    struct base base;
     cl_int status = UNSET;
-    if (!open_base(&base))
-        return;
-    cl_sampler black = clCreateSampler(base.context, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &status);
+    cl_sampler black = clCreateSampler(base->context, CL_FALSE, CL_ADDRESS_CLAMP, CL_FILTER_NEAREST, &status);
     CHECK_INT(status, CL_SUCCESS);
-    cl_sampler edges = clCreateSamplerWithProperties(base.context, edge, &status);
+    cl_sampler edges = clCreateSamplerWithProperties(base->context, edge, &status);
     CHECK_INT(status, CL_SUCCESS);
-    if (has_image_kernels(&base)) {
-        sampler_gives(&base, black, 0);
-        sampler_gives(&base, edges, 77);
+    if (has_image_kernels(base)) {
+        sampler_gives(base, black, 0);
+        sampler_gives(base, edges, 77);
     }
     const cl_uint before = sampler_references(edges);
     CHECK_INT(clRetainSampler(edges), CL_SUCCESS);
@@ -473,9 +426,8 @@ CASE("samplers", samplers)
     CHECK_INT(sampler_references(edges), before);
     CHECK_INT(clReleaseSampler(edges), CL_SUCCESS);
     CHECK_INT(clReleaseSampler(black), CL_SUCCESS);
-    CHECK(clCreateSamplerWithProperties(base.context, unknown, &status) == NULL);
+    CHECK(clCreateSamplerWithProperties(base->context, unknown, &status) == NULL);
     CHECK_INT(status, CL_INVALID_VALUE);
-    close_base(&base);
 }
 
 /* ---- events ---- */
@@ -488,17 +440,14 @@ static cl_uint event_references(cl_event event)
 }
 
 /* A marker waits for each event of a long list. */
-CASE("long lists of events to wait for", wait_lists)
+BASE_CASE("long lists of events to wait for", wait_lists)
 {
     cl_event gates[MANY], marker = NULL, barrier = NULL;
-    struct base base;
-    if (!open_base(&base))
-        return;
     for (int i = 0; i < MANY; i++)
-        gates[i] = user_event(&base);
-    CHECK_INT(clEnqueueMarkerWithWaitList(base.queue, MANY, gates, &marker), CL_SUCCESS);
-    CHECK_INT(clEnqueueBarrierWithWaitList(base.queue, 1, &marker, &barrier), CL_SUCCESS);
-    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+        gates[i] = user_event(base);
+    CHECK_INT(clEnqueueMarkerWithWaitList(base->queue, MANY, gates, &marker), CL_SUCCESS);
+    CHECK_INT(clEnqueueBarrierWithWaitList(base->queue, 1, &marker, &barrier), CL_SUCCESS);
+    CHECK_INT(clFlush(base->queue), CL_SUCCESS);
     for (int i = 0; i < MANY; i++) {
         Sleep(i < MANY - 1 ? 0 : 20);
         CHECK(event_status(marker) > CL_COMPLETE);
@@ -515,15 +464,11 @@ CASE("long lists of events to wait for", wait_lists)
     CHECK_INT(clSetUserEventStatus(gates[0], CL_COMPLETE), CL_INVALID_OPERATION);
     for (int i = 0; i < MANY; i++)
         CHECK_INT(clReleaseEvent(gates[i]), CL_SUCCESS);
-    close_base(&base);
 }
 
-CASE("events that have failed", failed_events)
+BASE_CASE("events that have failed", failed_events)
 {
-    struct base base;
-    if (!open_base(&base))
-        return;
-    cl_event failed[] = {user_event(&base), user_event(&base)};
+    cl_event failed[] = {user_event(base), user_event(base)};
     set_event(failed[0], CL_COMPLETE);
     set_event(failed[1], -4711);
     CHECK_INT(event_status(failed[1]), -4711);
@@ -532,51 +477,42 @@ CASE("events that have failed", failed_events)
     CHECK_INT(clWaitForEvents(0, NULL), CL_INVALID_VALUE);
     for (int i = 0; i < 2; i++)
         CHECK_INT(clReleaseEvent(failed[i]), CL_SUCCESS);
-    close_base(&base);
 }
 
-CASE("the times of a command", times)
+BASE_CASE("the times of a command", times)
 {
-    struct base base;
     cl_ulong at[4] = {0};
     cl_event event = NULL;
-    if (!open_base(&base))
-        return;
-    cl_command_queue queue = other_queue(&base, CL_QUEUE_PROFILING_ENABLE);
-    cl_mem buffer = make_buffer(&base, 1024, NULL);
+    cl_command_queue queue = other_queue(base, CL_QUEUE_PROFILING_ENABLE);
+    cl_mem buffer = make_buffer(base, 1024, NULL);
     CHECK_INT(clEnqueueFillBuffer(queue, buffer, "ab", 2, 0, 1024, 0, NULL, &event), CL_SUCCESS);
     CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
     for (cl_uint i = 0; i < 4; i++)
         CHECK_INT(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED + i, sizeof(at[i]), &at[i], NULL),
                   CL_SUCCESS);
     CHECK(at[0] < at[3] && at[0] <= at[1] && at[1] <= at[2] && at[2] <= at[3]);
-    CHECK(at[0] >> 32 != 0 || is_rusticl(&base)); /* of all 64 bits; those of rusticl 22.3 are 0 to 3 */
+    CHECK(at[0] >> 32 != 0 || is_rusticl(base)); /* of all 64 bits; those of rusticl 22.3 are 0 to 3 */
     CHECK_INT(clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_END, 4, at, NULL), CL_INVALID_VALUE);
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
     CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
     release_memory(buffer);
-    close_base(&base);
 }
 
 /* What OpenCL 1.2 has replaced. PoCL 3.1 has no clEnqueueWaitForEvents: it ends the process. */
-CASE("what OpenCL 1.2 has replaced", older)
+BASE_CASE("what OpenCL 1.2 has replaced", older)
 {
     cl_event marked = NULL;
-    struct base base;
-    if (!open_base(&base))
-        return;
-    cl_event gate = user_event(&base);
-    CHECK_INT(clEnqueueBarrierWithWaitList(base.queue, 1, &gate, NULL), CL_SUCCESS);
-    CHECK_INT(clEnqueueBarrier(base.queue), CL_SUCCESS);
-    CHECK_INT(clEnqueueMarker(base.queue, &marked), CL_SUCCESS);
-    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+    cl_event gate = user_event(base);
+    CHECK_INT(clEnqueueBarrierWithWaitList(base->queue, 1, &gate, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueBarrier(base->queue), CL_SUCCESS);
+    CHECK_INT(clEnqueueMarker(base->queue, &marked), CL_SUCCESS);
+    CHECK_INT(clFlush(base->queue), CL_SUCCESS);
     Sleep(20);
     CHECK(event_status(marked) > CL_COMPLETE);
     set_event(gate, CL_COMPLETE);
     finish_event(marked);
     CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
     CHECK_INT(clUnloadCompiler(), CL_SUCCESS);
-    close_base(&base);
 }
 
 TAP_MAIN

@@ -94,27 +94,24 @@ CASE("buffers, in parts", buffers)
 }
 
 /* The map is in the program's own memory. */
-CASE("a buffer in the program's own memory", own_memory)
+BASE_CASE("a buffer in the program's own memory", own_memory)
 {
     static unsigned char own[BYTES] __attribute__((aligned(4096)));
-    struct base base;
     cl_int status = UNSET;
-    if (!open_base(&base))
-        return;
     make_pattern(bytes, BYTES, 3);
     memcpy(own, bytes, BYTES);
-    cl_mem buffer = clCreateBuffer(base.context, CL_MEM_USE_HOST_PTR, BYTES, own, &status);
+    cl_mem buffer = clCreateBuffer(base->context, CL_MEM_USE_HOST_PTR, BYTES, own, &status);
     CHECK_INT(status, CL_SUCCESS);
-    CHECK_INT(clEnqueueFillBuffer(base.queue, buffer, "abcd", 4, FIRST + 2, 400, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clEnqueueFillBuffer(base->queue, buffer, "abcd", 4, FIRST + 2, 400, 0, NULL, NULL), CL_SUCCESS);
     for (int i = 0; i < 400; i++)
         bytes[FIRST + 2 + i] = (unsigned char)"abcd"[i % 4];
-    unsigned char *mapped = map(&base, buffer, CL_MAP_READ | CL_MAP_WRITE, FIRST, COUNTED);
+    unsigned char *mapped = map(base, buffer, CL_MAP_READ | CL_MAP_WRITE, FIRST, COUNTED);
     CHECK(mapped == own + FIRST);
     CHECK_MEM(own + FIRST, bytes + FIRST, COUNTED);
     own[FIRST + 5] = bytes[FIRST + 5] = 0x77;
-    unmap(&base, buffer, mapped);
-    buffer_has(&base, buffer, bytes, BYTES);
-    close_buffer(&base, buffer);
+    unmap(base, buffer, mapped);
+    buffer_has(base, buffer, bytes, BYTES);
+    release_memory(buffer);
 }
 
 CASE("parts of buffers", parts)
@@ -338,138 +335,6 @@ CASE("a map that waits is complete when its event says so", behind_events)
     close_buffer(&base, buffer);
 }
 
-/* ---- images ---- */
-
-enum { WIDTH = 33, HEIGHT = 17, DEPTH = 5, TEXEL = 4, TEXELS = WIDTH * HEIGHT * DEPTH };
-
-static const struct kind {
-    const char *name;
-    cl_image_desc desc;
-    size_t region[3], from[3], part[3];
-} kinds[] = {
-    {"1D", {.image_type = CL_MEM_OBJECT_IMAGE1D, .image_width = WIDTH}, {WIDTH, 1, 1}, {5, 0, 0}, {11, 1, 1}},
-    {"2D",
-     {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = HEIGHT},
-     {WIDTH, HEIGHT, 1},
-     {5, 3, 0},
-     {11, 7, 1}},
-    {"3D",
-     {.image_type = CL_MEM_OBJECT_IMAGE3D, .image_width = WIDTH, .image_height = HEIGHT, .image_depth = DEPTH},
-     {WIDTH, HEIGHT, DEPTH},
-     {5, 3, 1},
-     {11, 7, 3}},
-    {"2D array",
-     {.image_type = CL_MEM_OBJECT_IMAGE2D_ARRAY,
-      .image_width = WIDTH,
-      .image_height = HEIGHT,
-      .image_array_size = DEPTH},
-     {WIDTH, HEIGHT, DEPTH},
-     {5, 3, 1},
-     {11, 7, 3}},
-};
-
-static unsigned char texels[TEXELS * TEXEL];
-
-/* Row by row: the texels are those of the whole image without gaps. */
-static void look_at(const struct kind *kind, unsigned char *mapped, const size_t *from, const size_t *region,
-                    size_t row, size_t slice, bool change)
-{
-    for (size_t z = 0; z < region[2]; z++)
-        for (size_t y = 0; y < region[1]; y++) {
-            unsigned char *there = mapped + z * slice + y * row;
-            unsigned char *texel =
-                texels + (((from[2] + z) * kind->region[1] + from[1] + y) * kind->region[0] + from[0]) * TEXEL;
-            CHECK_MEM(there, texel, region[0] * TEXEL);
-            for (size_t i = 0; change && i < region[0] * TEXEL; i++)
-                texel[i] = there[i] = (unsigned char)(texel[i] * 3 + y + z);
-        }
-}
-
-static void map_image(const struct base *base, const struct kind *kind, cl_mem image, const size_t *from,
-                      const size_t *region, bool change)
-{
-    const cl_map_flags flags = change ? CL_MAP_READ | CL_MAP_WRITE : CL_MAP_READ;
-    const bool deep = kind->desc.image_type == CL_MEM_OBJECT_IMAGE3D || kind->desc.image_array_size;
-    size_t row = UNSET, slice = UNSET;
-    cl_int status = UNSET;
-    unsigned char *mapped = clEnqueueMapImage(base->queue, image, CL_TRUE, flags, from, region, &row,
-                                              deep ? &slice : NULL, 0, NULL, NULL, &status);
-    if (!CHECK_INT(status, CL_SUCCESS) || !CHECK(mapped != NULL))
-        return;
-    if (!is_rusticl(base) || kind->region[1] > 1) /* 22.3 has no pitch for a single row */
-        CHECK(row >= region[0] * TEXEL && row != UNSET);
-    CHECK(!deep || (slice >= region[1] * row && slice != UNSET));
-    look_at(kind, mapped, from, region, row, deep ? slice : 0, change);
-    unmap(base, image, mapped);
-}
-
-static void image_has(const struct base *base, cl_mem image, const struct kind *kind)
-{
-    static const size_t zero[3];
-    static unsigned char found[sizeof(texels)];
-    CHECK_INT(clEnqueueReadImage(base->queue, image, CL_TRUE, zero, kind->region, 0, 0, found, 0, NULL, NULL),
-              CL_SUCCESS);
-    CHECK_MEM(found, texels, kind->region[0] * kind->region[1] * kind->region[2] * TEXEL);
-}
-
-static const cl_image_format rgba = {CL_RGBA, CL_UNSIGNED_INT8};
-
-CASE("images of all kinds, whole and in parts", images)
-{
-    static const size_t zero[3];
-    struct base base;
-    cl_int status = UNSET;
-    if (!open_base(&base))
-        return;
-    for (unsigned i = 0; i < COUNT(kinds); i++) {
-        printf("# %s\n", kinds[i].name);
-        make_pattern(texels, sizeof(texels), i);
-        cl_mem image = clCreateImage(base.context, CL_MEM_COPY_HOST_PTR, &rgba, &kinds[i].desc, texels, &status);
-        CHECK_INT(status, CL_SUCCESS);
-        map_image(&base, &kinds[i], image, zero, kinds[i].region, false);
-        map_image(&base, &kinds[i], image, kinds[i].from, kinds[i].part, true);
-        image_has(&base, image, &kinds[i]);
-        map_image(&base, &kinds[i], image, zero, kinds[i].region, true);
-        image_has(&base, image, &kinds[i]);
-        release_memory(image);
-    }
-    close_base(&base);
-}
-
-/* A part of an image is mapped behind a write to all of it that waits for the program, and written without a look. */
-CASE("a map of an image that waits", images_behind_events)
-{
-    static const size_t zero[3];
-    const struct kind *kind = &kinds[2];
-    struct base base;
-    cl_int status = UNSET;
-    cl_event event = NULL;
-    size_t row = 0, slice = 0;
-    if (!open_base(&base))
-        return;
-    make_pattern(texels, sizeof(texels), 60);
-    cl_mem image = clCreateImage(base.context, CL_MEM_READ_WRITE, &rgba, &kind->desc, NULL, &status);
-    cl_event gate = user_event(&base);
-    CHECK_INT(clEnqueueWriteImage(base.queue, image, CL_FALSE, zero, kind->region, 0, 0, texels, 1, &gate, NULL),
-              CL_SUCCESS);
-    unsigned char *mapped = clEnqueueMapImage(base.queue, image, CL_FALSE, CL_MAP_READ | CL_MAP_WRITE, kind->from,
-                                              kind->part, &row, &slice, 0, NULL, &event, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
-    CHECK(event_status(event) > CL_COMPLETE);
-    set_event(gate, CL_COMPLETE);
-    CHECK_INT(clWaitForEvents(1, &event), CL_SUCCESS);
-    if (CHECK(mapped != NULL)) {
-        look_at(kind, mapped, kind->from, kind->part, row, slice, true);
-        unmap(&base, image, mapped);
-        image_has(&base, image, kind);
-    }
-    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
-    release_memory(image);
-    close_base(&base);
-}
-
 /* ---- memory ---- */
 
 enum { MAPPED = 65536 };
@@ -506,24 +371,21 @@ static void map_many(const struct base *base, cl_mem buffer, unsigned count)
 }
 
 /* What each map leaves behind would be more than this all together. */
-CASE("many maps leave no memory behind", many)
+BASE_CASE("many maps leave no memory behind", many)
 {
     const unsigned count = number_from("CLD3D_TEST_MAPS", 5000);
     const size_t most = (size_t)MAPPED * (count < 5000 ? count : 5000) / 8;
-    struct base base;
-    if (!open_base(&base))
-        return;
-    cl_mem buffer = make_buffer(&base, MAPPED, NULL);
-    CHECK_INT(clEnqueueFillBuffer(base.queue, buffer, "B", 1, 0, MAPPED, 0, NULL, NULL), CL_SUCCESS);
-    map_many(&base, buffer, 500);
+    cl_mem buffer = make_buffer(base, MAPPED, NULL);
+    CHECK_INT(clEnqueueFillBuffer(base->queue, buffer, "B", 1, 0, MAPPED, 0, NULL, NULL), CL_SUCCESS);
+    map_many(base, buffer, 500);
     const size_t before = memory_in_use(), left = addresses_left();
-    map_many(&base, buffer, count);
+    map_many(base, buffer, count);
     const size_t after = memory_in_use(), left_after = addresses_left();
     printf("# %u maps: %lld bytes more in use, %lld fewer addresses\n", count, (long long)after - (long long)before,
            (long long)left - (long long)left_after);
     CHECK(after < before + most);
     CHECK(left_after + most > left);
-    close_buffer(&base, buffer);
+    release_memory(buffer);
 }
 
 TAP_MAIN

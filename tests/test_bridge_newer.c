@@ -95,34 +95,30 @@ CASE("shared virtual memory: addresses", svm_addresses)
 }
 
 /* Addresses of a 32-bit program have no meaning for a 64-bit driver. */
-CASE("shared virtual memory that is not there", no_svm)
+BASE_CASE("shared virtual memory that is not there", no_svm)
 {
-    struct base base;
     int plain[NUMBERS] = {0}, other[NUMBERS] = {0};
     cl_device_svm_capabilities capabilities = UNSET;
     void *pointers[] = {plain};
     const size_t size = SVM_BYTES;
-    if (!open_base(&base))
-        return;
-    if (has_svm(&base) && !in_wow64()) {
+    if (has_svm(base) && !in_wow64()) {
         SKIP("the device has shared virtual memory");
-        close_base(&base);
         return;
     }
-    CHECK_INT(clGetDeviceInfo(base.device, CL_DEVICE_SVM_CAPABILITIES, sizeof(capabilities), &capabilities, NULL),
+    CHECK_INT(clGetDeviceInfo(base->device, CL_DEVICE_SVM_CAPABILITIES, sizeof(capabilities), &capabilities, NULL),
               CL_SUCCESS);
     CHECK_INT(capabilities, 0);
-    CHECK(clSVMAlloc(base.context, CL_MEM_READ_WRITE, SVM_BYTES, 0) == NULL);
-    clSVMFree(base.context, NULL);
-    cl_kernel kernel = built_kernel(&base, twice_source, "twice");
+    CHECK(clSVMAlloc(base->context, CL_MEM_READ_WRITE, SVM_BYTES, 0) == NULL);
+    clSVMFree(base->context, NULL);
+    cl_kernel kernel = built_kernel(base, twice_source, "twice");
     const cl_int codes[] = {
         clSetKernelArgSVMPointer(kernel, 0, plain),
-        clEnqueueSVMMemcpy(base.queue, CL_TRUE, plain, other, SVM_BYTES, 0, NULL, NULL),
-        clEnqueueSVMMemFill(base.queue, plain, other, 4, SVM_BYTES, 0, NULL, NULL),
-        clEnqueueSVMMap(base.queue, CL_TRUE, CL_MAP_READ, plain, SVM_BYTES, 0, NULL, NULL),
-        clEnqueueSVMUnmap(base.queue, plain, 0, NULL, NULL),
-        clEnqueueSVMFree(base.queue, 1, pointers, NULL, NULL, 0, NULL, NULL),
-        clEnqueueSVMMigrateMem(base.queue, 1, (const void **)pointers, &size, 0, 0, NULL, NULL),
+        clEnqueueSVMMemcpy(base->queue, CL_TRUE, plain, other, SVM_BYTES, 0, NULL, NULL),
+        clEnqueueSVMMemFill(base->queue, plain, other, 4, SVM_BYTES, 0, NULL, NULL),
+        clEnqueueSVMMap(base->queue, CL_TRUE, CL_MAP_READ, plain, SVM_BYTES, 0, NULL, NULL),
+        clEnqueueSVMUnmap(base->queue, plain, 0, NULL, NULL),
+        clEnqueueSVMFree(base->queue, 1, pointers, NULL, NULL, 0, NULL, NULL),
+        clEnqueueSVMMigrateMem(base->queue, 1, (const void **)pointers, &size, 0, 0, NULL, NULL),
         clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof(pointers), pointers),
     };
     for (unsigned i = 0; i < COUNT(codes); i++) {
@@ -130,20 +126,16 @@ CASE("shared virtual memory that is not there", no_svm)
             printf("# function %u: %d\n", i, codes[i]);
     }
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    close_base(&base);
 }
 
 /* ---- what few devices have ---- */
 
-CASE("pipes", pipes)
+BASE_CASE("pipes", pipes)
 {
-    struct base base;
     cl_int status = UNSET;
     cl_uint packet = 0;
-    if (!open_base(&base))
-        return;
-    cl_mem pipe = clCreatePipe(base.context, CL_MEM_READ_WRITE, 4, 16, NULL, &status);
-    if (device_number(&base, CL_DEVICE_PIPE_SUPPORT)) {
+    cl_mem pipe = clCreatePipe(base->context, CL_MEM_READ_WRITE, 4, 16, NULL, &status);
+    if (device_number(base, CL_DEVICE_PIPE_SUPPORT)) {
         CHECK_INT(status, CL_SUCCESS);
         CHECK_INT(clGetPipeInfo(pipe, CL_PIPE_PACKET_SIZE, sizeof(packet), &packet, NULL), CL_SUCCESS);
         CHECK_INT(packet, 4);
@@ -153,26 +145,21 @@ CASE("pipes", pipes)
         CHECK(status < 0);
         CHECK(clGetPipeInfo(NULL, CL_PIPE_PACKET_SIZE, sizeof(packet), &packet, NULL) < 0);
     }
-    close_base(&base);
 }
 
 /* Either both clocks or an error. */
-CASE("the clocks of device and host", timers)
+BASE_CASE("the clocks of device and host", timers)
 {
-    struct base base;
     cl_ulong of_device = 0, of_host = 0, later = 0;
-    if (!open_base(&base))
-        return;
-    const cl_int status = clGetDeviceAndHostTimer(base.device, &of_device, &of_host);
+    const cl_int status = clGetDeviceAndHostTimer(base->device, &of_device, &of_host);
     if (status == CL_SUCCESS) {
-        CHECK_INT(clGetHostTimer(base.device, &later), CL_SUCCESS);
+        CHECK_INT(clGetHostTimer(base->device, &later), CL_SUCCESS);
         CHECK(of_device && of_host && later >= of_host);
     } else {
         CHECK_INT(status, CL_INVALID_OPERATION);
-        CHECK_INT(clGetHostTimer(base.device, &later), CL_INVALID_OPERATION);
+        CHECK_INT(clGetHostTimer(base->device, &later), CL_INVALID_OPERATION);
         CHECK(!of_device && !of_host && !later);
     }
-    close_base(&base);
 }
 
 /* The device's intermediate language is in its name for it. */
@@ -183,41 +170,34 @@ static bool takes_il(const struct base *base)
     return size > 1;
 }
 
-CASE("intermediate languages", intermediate_language)
+BASE_CASE("intermediate languages", intermediate_language)
 {
-    struct base base;
     cl_int status = UNSET, value = 3;
     size_t size = UNSET;
-    if (!open_base(&base))
-        return;
-    cl_program program = clCreateProgramWithIL(base.context, "nothing", 7, &status);
+    cl_program program = clCreateProgramWithIL(base->context, "nothing", 7, &status);
     CHECK((program != NULL) == (status == CL_SUCCESS));
     if (program) {
-        CHECK(takes_il(&base));
-        CHECK(clBuildProgram(program, 1, &base.device, "", NULL, NULL) < 0);
+        CHECK(takes_il(base));
+        CHECK(clBuildProgram(program, 1, &base->device, "", NULL, NULL) < 0);
         CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
     } else {
         CHECK(status < 0);
     }
-    program = built_program(&base, twice_source, "");
+    program = built_program(base, twice_source, "");
     CHECK_INT(clGetProgramInfo(program, CL_PROGRAM_IL, 0, NULL, &size), CL_SUCCESS);
     CHECK_INT(size, 0);
     CHECK(clSetProgramSpecializationConstant(program, 0, sizeof(value), &value) < 0);
     CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
-    close_base(&base);
 }
 
-CASE("sub-groups", sub_groups)
+BASE_CASE("sub-groups", sub_groups)
 {
-    struct base base;
     const size_t items = 64;
     size_t found = 0;
-    if (!open_base(&base))
-        return;
-    cl_kernel kernel = built_kernel(&base, twice_source, "twice");
-    const cl_int status = clGetKernelSubGroupInfo(kernel, base.device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
+    cl_kernel kernel = built_kernel(base, twice_source, "twice");
+    const cl_int status = clGetKernelSubGroupInfo(kernel, base->device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE,
                                                   sizeof(items), &items, sizeof(found), &found, NULL);
-    if (device_number(&base, CL_DEVICE_MAX_NUM_SUB_GROUPS)) {
+    if (device_number(base, CL_DEVICE_MAX_NUM_SUB_GROUPS)) {
         CHECK_INT(status, CL_SUCCESS);
         CHECK(found >= 1 && found <= items);
     } else {
@@ -225,7 +205,6 @@ CASE("sub-groups", sub_groups)
         CHECK_INT(found, 0);
     }
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    close_base(&base);
 }
 
 /* ---- functions of extensions ---- */
@@ -252,56 +231,48 @@ static void command_buffer(const struct base *base, void *const *found)
 }
 
 /* The device's own; of the drivers here PoCL has some. In 32 bits there are none (docs/behaviour.md). */
-CASE("functions of extensions", extension_functions)
+BASE_CASE("functions of extensions", extension_functions)
 {
     static const char *const names[] = {"clCreateCommandBufferKHR", "clGetCommandBufferInfoKHR",
                                         "clReleaseCommandBufferKHR"};
-    struct base base;
     void *found[3];
-    if (!open_base(&base))
-        return;
-    CHECK(clGetExtensionFunctionAddressForPlatform(base.platform, "clNobodyHasThisKHR") == NULL);
-    CHECK(clGetExtensionFunctionAddressForPlatform(base.platform, "clCreateFromGLBuffer") == NULL);
+    CHECK(clGetExtensionFunctionAddressForPlatform(base->platform, "clNobodyHasThisKHR") == NULL);
+    CHECK(clGetExtensionFunctionAddressForPlatform(base->platform, "clCreateFromGLBuffer") == NULL);
     CHECK(clGetExtensionFunctionAddress("clNobodyHasThisKHR") == NULL);
     CHECK(clGetExtensionFunctionAddress("clCreateFromD3D11BufferKHR") != NULL);
     for (int i = 0; i < 3; i++)
-        found[i] = clGetExtensionFunctionAddressForPlatform(base.platform, names[i]);
+        found[i] = clGetExtensionFunctionAddressForPlatform(base->platform, names[i]);
     if (sizeof(void *) == 4) {
         CHECK(!found[0]);
-    } else if (has_extension(&base, "cl_khr_command_buffer") && CHECK(found[0] && found[1] && found[2])) {
-        CHECK(clGetExtensionFunctionAddressForPlatform(base.platform, names[0]) == found[0]);
-        command_buffer(&base, found);
+    } else if (has_extension(base, "cl_khr_command_buffer") && CHECK(found[0] && found[1] && found[2])) {
+        CHECK(clGetExtensionFunctionAddressForPlatform(base->platform, names[0]) == found[0]);
+        command_buffer(base, found);
     }
-    close_base(&base);
 }
 
 /* Those that have a place in the loaders' tables. The host's loader answers for NULL. */
-CASE("functions of extensions that loaders have in their tables", functions_of_the_tables)
+BASE_CASE("functions of extensions that loaders have in their tables", functions_of_the_tables)
 {
     typedef cl_int(CL_API_CALL * info_function)(cl_kernel, cl_device_id, cl_uint, size_t, const void *, size_t, void *,
                                                 size_t *);
     typedef cl_int(CL_API_CALL * device_function)(cl_device_id);
-    struct base base;
     info_function info;
     device_function retain, release;
-    if (!open_base(&base))
-        return;
-    void *found[] = {clGetExtensionFunctionAddressForPlatform(base.platform, "clGetKernelSubGroupInfoKHR"),
-                     clGetExtensionFunctionAddressForPlatform(base.platform, "clRetainDeviceEXT"),
-                     clGetExtensionFunctionAddressForPlatform(base.platform, "clReleaseDeviceEXT")};
+    void *found[] = {clGetExtensionFunctionAddressForPlatform(base->platform, "clGetKernelSubGroupInfoKHR"),
+                     clGetExtensionFunctionAddressForPlatform(base->platform, "clRetainDeviceEXT"),
+                     clGetExtensionFunctionAddressForPlatform(base->platform, "clReleaseDeviceEXT")};
     if (found[0] && found[1] && found[2]) {
         memcpy(&info, &found[0], sizeof(info));
         memcpy(&retain, &found[1], sizeof(retain));
         memcpy(&release, &found[2], sizeof(release));
         CHECK_INT(
-            info(NULL, base.device, 0x2033 /* CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE_KHR */, 0, NULL, 0, NULL, NULL),
+            info(NULL, base->device, 0x2033 /* CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE_KHR */, 0, NULL, 0, NULL, NULL),
             CL_INVALID_KERNEL);
         CHECK_INT(retain(NULL), CL_INVALID_DEVICE);
         CHECK_INT(release(NULL), CL_INVALID_DEVICE);
     } else {
         SKIP("the host's loader does not give them");
     }
-    close_base(&base);
 }
 
 TAP_MAIN

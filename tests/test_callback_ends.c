@@ -2,87 +2,6 @@
  * objects. */
 #include "callbacks.h"
 
-/* ---- programs ---- */
-
-static void CL_CALLBACK on_program(cl_program program, void *data)
-{
-    write_down(&journal, program, 0, data);
-}
-
-static cl_program make_program(const struct base *base, const char *source)
-{
-    cl_int status = 1;
-    cl_program program = clCreateProgramWithSource(base->context, 1, &source, NULL, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    return program;
-}
-
-static cl_build_status build_status(const struct base *base, cl_program program)
-{
-    cl_build_status status = 4711;
-    CHECK_INT(clGetProgramBuildInfo(program, base->device, CL_PROGRAM_BUILD_STATUS, sizeof(status), &status, NULL),
-              CL_SUCCESS);
-    return status;
-}
-
-CASE("callbacks: clBuildProgram", builds)
-{
-    static const char *const sources[] = {"kernel void f(global int *p) { p[0] = 1; }",
-                                          "kernel void f(global int *p) { p[0] = nothing; }"};
-    struct base base;
-    if (!open_base(&base, 0))
-        return;
-    for (int i = 0; i < 2; i++) {
-        atomic_store(&journal.count, 0);
-        cl_program program = make_program(&base, sources[i]);
-        const cl_int status = clBuildProgram(program, 1, &base.device, "", on_program, &base);
-        CHECK(status == CL_SUCCESS || (i == 1 && status == CL_BUILD_PROGRAM_FAILURE));
-        if (wait_until(&journal.count, 1)) {
-            CHECK(journal.entries[0].object == program);
-            CHECK(journal.entries[0].data == &base);
-        }
-        CHECK_INT(build_status(&base, program), i ? CL_BUILD_ERROR : CL_BUILD_SUCCESS);
-        CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
-    }
-    atomic_store(&journal.count, 0);
-    CHECK_INT(clBuildProgram(NULL, 0, NULL, "", on_program, NULL), CL_INVALID_PROGRAM);
-    pause_ms(20);
-    CHECK_INT(atomic_load(&journal.count), 0);
-    close_base(&base);
-}
-
-CASE("callbacks: clCompileProgram and clLinkProgram", compiles_and_links)
-{
-    struct base base;
-    cl_int status = 1;
-    if (!open_base(&base, 0))
-        return;
-    atomic_store(&journal.count, 0);
-    cl_program program = make_program(&base, "kernel void f(global int *p) { p[0] = 1; }");
-    status = clCompileProgram(program, 1, &base.device, "", 0, NULL, NULL, NULL, NULL);
-    if (status == CL_INVALID_OPERATION) {
-        CHECK_INT(clCompileProgram(program, 1, &base.device, "", 0, NULL, NULL, on_program, &base), status);
-        CHECK(clLinkProgram(base.context, 1, &base.device, "", 1, &program, on_program, &base, &status) == NULL);
-        CHECK_INT(status, CL_INVALID_OPERATION);
-        SKIP("the OpenCL below compiles no programs apart (Wine 8's)");
-        CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
-        close_base(&base);
-        return;
-    }
-    CHECK_INT(status, CL_SUCCESS);
-    CHECK_INT(clCompileProgram(program, 1, &base.device, "", 0, NULL, NULL, on_program, &base), CL_SUCCESS);
-    if (wait_until(&journal.count, 1))
-        CHECK(journal.entries[0].object == program);
-    cl_program linked = clLinkProgram(base.context, 1, &base.device, "", 1, &program, on_program, &base, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    if (wait_until(&journal.count, 2))
-        CHECK(journal.entries[1].object == linked);
-    if (CHECK(linked != NULL))
-        CHECK_INT(clReleaseProgram(linked), CL_SUCCESS);
-    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
-    close_base(&base);
-}
-
 /* ---- the ends of objects ---- */
 
 static void CL_CALLBACK on_memory(cl_mem memory, void *data)
@@ -109,18 +28,14 @@ static void ends_when_set(cl_event gate, cl_event event)
     CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
 }
 
-CASE("callbacks: the end of a memory object", memory_ends)
+BASE_CASE("callbacks: the end of a memory object", memory_ends, 0)
 {
     static int first, second;
-    struct base base;
     cl_int status = 1;
     cl_uint refs = 0;
-    if (!open_base(&base, 0))
-        return;
-    atomic_store(&journal.count, 0);
     unsigned char *bytes = calloc(1, 65536);
     cl_uint seen = 0;
-    cl_mem buffer = clCreateBuffer(base.context, CL_MEM_USE_HOST_PTR, 65536, bytes, &status);
+    cl_mem buffer = clCreateBuffer(base->context, CL_MEM_USE_HOST_PTR, 65536, bytes, &status);
     CHECK_INT(clSetMemObjectDestructorCallback(NULL, on_memory, &first), CL_INVALID_MEM_OBJECT);
     CHECK_INT(clSetMemObjectDestructorCallback(buffer, NULL, &first), CL_INVALID_VALUE);
     CHECK_INT(clSetMemObjectDestructorCallback(buffer, on_memory, &first), CL_SUCCESS);
@@ -129,10 +44,10 @@ CASE("callbacks: the end of a memory object", memory_ends)
     CHECK_INT(refs, 1);
     CHECK_INT(clRetainMemObject(buffer), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
-    cl_event gate = user_event(base.context);
-    CHECK_INT(clReleaseEvent(fill(&base, buffer, 1, &gate)), CL_SUCCESS);
-    cl_event event = see(base.queue, buffer, &seen);
-    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+    cl_event gate = user_event(base->context);
+    CHECK_INT(clReleaseEvent(fill(base, buffer, 1, &gate)), CL_SUCCESS);
+    cl_event event = see(base->queue, buffer, &seen);
+    CHECK_INT(clFlush(base->queue), CL_SUCCESS);
     pause_ms(50);
     CHECK_INT(atomic_load(&journal.count), 0);
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
@@ -142,7 +57,6 @@ CASE("callbacks: the end of a memory object", memory_ends)
         CHECK(journal.entries[0].object == buffer);
     }
     CHECK_INT(seen, 0x12345678);
-    close_base(&base);
     free(bytes);
 }
 
@@ -387,19 +301,15 @@ CASE("a user event that is set when memory goes", set_when_memory_goes_d3d11)
 }
 
 /* The application gives the queue away before its commands have ended. */
-CASE("callbacks: the end of a memory object after its queue's", memory_ends_after_queue)
+BASE_CASE("callbacks: the end of a memory object after its queue's", memory_ends_after_queue, 0)
 {
-    struct base base;
     cl_int status = 1;
-    if (!open_base(&base, 0))
-        return;
-    atomic_store(&journal.count, 0);
     unsigned char *bytes = calloc(1, 65536);
     cl_uint seen = 0;
-    cl_mem buffer = clCreateBuffer(base.context, CL_MEM_USE_HOST_PTR, 65536, bytes, &status);
-    CHECK_INT(clSetMemObjectDestructorCallback(buffer, on_memory, &base), CL_SUCCESS);
-    cl_command_queue other = clCreateCommandQueue(base.context, base.device, 0, &status);
-    cl_event gate = user_event(base.context);
+    cl_mem buffer = clCreateBuffer(base->context, CL_MEM_USE_HOST_PTR, 65536, bytes, &status);
+    CHECK_INT(clSetMemObjectDestructorCallback(buffer, on_memory, base), CL_SUCCESS);
+    cl_command_queue other = clCreateCommandQueue(base->context, base->device, 0, &status);
+    cl_event gate = user_event(base->context);
     CHECK_INT(clReleaseEvent(fill(&(struct base){.queue = other}, buffer, 1, &gate)), CL_SUCCESS);
     cl_event event = see(other, buffer, &seen);
     CHECK_INT(clRetainCommandQueue(other), CL_SUCCESS);
@@ -409,7 +319,6 @@ CASE("callbacks: the end of a memory object after its queue's", memory_ends_afte
     ends_when_set(gate, event);
     wait_until(&journal.count, 1);
     CHECK_INT(seen, 0x12345678);
-    close_base(&base);
     free(bytes);
 }
 

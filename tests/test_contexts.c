@@ -3,10 +3,6 @@
 
 #include "lifetime.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 /* ---- making contexts ---- */
 
 enum { MOST_PROPERTIES = 16 };
@@ -244,45 +240,5 @@ SHARING_CASE("contexts: queries of the extension to others", context_prefers_of_
     CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
     CHECK_INT(clGetContextInfo(NULL, rig->api->prefer_shared, 0, NULL, NULL), CL_INVALID_CONTEXT);
 }
-
-#ifdef __GLIBC__
-enum { MANY = 200 };
-
-/* Bytes that stay when `count` contexts and an object of each have gone, in that order or the other. */
-static size_t left_by_contexts(const struct rig *rig, const struct shared *shared, int count, bool contexts_first)
-{
-    cl_context contexts[MANY];
-    cl_mem objects[MANY];
-    const size_t before = mallinfo2().uordblks;
-    for (int i = 0; i < count; i++) {
-        cl_int status = 1;
-        struct rig other = *rig;
-        contexts[i] = other.context = rig_make_context(rig, rig->device, true, &status);
-        objects[i] = create(&other, shared);
-        CHECK_INT(status, CL_SUCCESS);
-    }
-    for (int turn = 0; turn < 2; turn++)
-        for (int i = 0; i < count; i++)
-            CHECK_INT((turn == 0) == contexts_first ? clReleaseContext(contexts[i]) : clReleaseMemObject(objects[i]),
-                      CL_SUCCESS);
-    const size_t after = mallinfo2().uordblks;
-    return after > before ? after - before : 0;
-}
-
-/* What an object holds is given back with it, also where it outlives its context. The first rounds fill what drivers keep. */
-SHARING_CASE("contexts: nothing stays of them", contexts_leave_nothing, 0)
-{
-    struct shared shared;
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
-    const int count = contexts_are_dear(rig) ? MANY / 10 : MANY;
-    left_by_contexts(rig, &shared, count, false);
-    const size_t objects_first = left_by_contexts(rig, &shared, count, false);
-    const size_t contexts_first = left_by_contexts(rig, &shared, count, true);
-    if (!CHECK(contexts_first < objects_first + 20000))
-        printf("# %zu bytes, %zu with the objects first\n", contexts_first, objects_first);
-    shared_close(&shared);
-}
-#endif
 
 TAP_MAIN

@@ -84,20 +84,6 @@ SHARING_CASE("the context must be one with this interop", context_must_fit, 0)
     CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
 }
 
-/* Before the first context with interop the library knows of no context at all. */
-SHARING_CASE("a plain context before any with interop", plain_context_alone, RIG_NO_CONTEXT)
-{
-    cl_context plain = plain_context(rig);
-    for (int kind = 0; kind < KINDS; kind++) {
-        struct shared shared;
-        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
-            continue;
-        refused(rig, plain, CL_MEM_READ_WRITE, (enum kind)kind, shared.resource, 0, rig->api->invalid_resource);
-        shared_close(&shared);
-    }
-    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
-}
-
 SHARING_CASE("other flags are refused", bad_flags, 0)
 {
     static const cl_mem_flags bad[] = {
@@ -315,11 +301,8 @@ SHARING_CASE("every subresource and none beyond", subresources, 0)
 
 /* ---- one object for a subresource, function and context ---- */
 
-SHARING_CASE("a resource has one object at a time", duplicates, 0)
+OBJECTS_CASE("a resource has one object at a time", duplicates, 0)
 {
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
     for (int kind = 0; kind < KINDS; kind++) {
         void *resource = all[kind].resource;
         refused(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, resource, 0, rig->api->invalid_resource);
@@ -334,7 +317,6 @@ SHARING_CASE("a resource has one object at a time", duplicates, 0)
         all[kind].object = kind_create(rig, rig->context, CL_MEM_READ_WRITE, (enum kind)kind, resource, 0, &status);
         CHECK_INT(status, CL_SUCCESS);
     }
-    shared_close_all(all);
 }
 
 /* Releasing one subresource's object frees that one alone. */
@@ -357,33 +339,30 @@ SHARING_CASE("a subresource has one object at a time", duplicates_by_subresource
 }
 
 /* Drivers count kernel arguments and sub-buffers as references. For the rule only the application's own count. */
-SHARING_CASE("only the application's references keep a subresource taken", duplicates_and_the_drivers_count, 0)
+OBJECT_CASE("only the application's references keep a subresource taken", duplicates_and_the_drivers_count, 0,
+            KIND_BUFFER)
 {
-    struct shared shared;
     cl_int status = 1;
-    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
-        return;
     cl_kernel kernel = rig_kernel(rig, "kernel void touch(global uchar *b) { b[get_global_id(0)] += 1; }", "touch");
     const cl_buffer_region region = {0, 16};
-    cl_mem part = clCreateSubBuffer(shared.object, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
+    cl_mem part = clCreateSubBuffer(shared->object, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &status);
     CHECK_INT(status, CL_SUCCESS);
     if (CHECK(kernel != NULL)) {
-        CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &shared.object), CL_SUCCESS);
-        refused(rig, rig->context, 0, KIND_BUFFER, shared.resource, 0, rig->api->invalid_resource);
-        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
-        shared.object = rig->create_buffer(rig->context, 0, shared.resource, &status);
+        CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &shared->object), CL_SUCCESS);
+        refused(rig, rig->context, 0, KIND_BUFFER, shared->resource, 0, rig->api->invalid_resource);
+        CHECK_INT(clReleaseMemObject(shared->object), CL_SUCCESS);
+        shared->object = rig->create_buffer(rig->context, 0, shared->resource, &status);
         CHECK_INT(status, CL_SUCCESS);
-        refused(rig, rig->context, 0, KIND_BUFFER, shared.resource, 0, rig->api->invalid_resource);
-        CHECK(round_trip(rig, &shared, 1, 2));
+        refused(rig, rig->context, 0, KIND_BUFFER, shared->resource, 0, rig->api->invalid_resource);
+        CHECK(round_trip(rig, shared, 1, 2));
         CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
         /* The end of the old object must not free what the new one has. */
         CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
         part = NULL;
-        refused(rig, rig->context, 0, KIND_BUFFER, shared.resource, 0, rig->api->invalid_resource);
+        refused(rig, rig->context, 0, KIND_BUFFER, shared->resource, 0, rig->api->invalid_resource);
     }
     if (part)
         CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
-    shared_close(&shared);
 }
 
 /* ---- formats ---- */
@@ -514,10 +493,8 @@ SHARING_CASE("formats outside the table are refused", formats_not_in_the_table, 
 /* The extensions have no code of their own for a driver that has no memory for an object. */
 SHARING_CASE("a driver without memory for an object", no_driver_memory, 0)
 {
-    if (!getenv("CLD3D_TEST_NO_DRIVER_MEMORY")) {
-        SKIP("only as a part of the case below");
+    if (!is_child("CLD3D_TEST_NO_DRIVER_MEMORY"))
         return;
-    }
     const struct rig_desc desc = kind_desc(KIND_BUFFER);
     void *buffer = rig_make(rig, rig->device, &desc, NULL);
     order_below(rig->queue, BELOW_FAIL_BUFFER, 1);

@@ -111,29 +111,6 @@ SHARING_CASE("a user event fails, out of order", out_of_order, RIG_OUT_OF_ORDER)
             user_event_fails(rig, (enum kind)kind, chains[i], CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
-/* The end of a release leaves an object to the acquire behind it, which waits in another queue. */
-SHARING_CASE("a release and an acquire in two queues", in_two_queues, 0)
-{
-    for (int kind = 0; kind < KINDS; kind++) {
-        struct shared shared;
-        cl_event users[2] = {user_event(rig->context), user_event(rig->context)};
-        cl_command_queue queues[2] = {make_queue(rig, rig->context, 0), make_queue(rig, rig->context, 0)};
-        if (!open_written(rig, (enum kind)kind, &shared))
-            continue;
-        for (int i = 0; i < 2; i++)
-            CHECK_INT((i ? rig->acquire : rig->release)(queues[i], 1, &shared.object, 1, &users[i], NULL), CL_SUCCESS);
-        CHECK_INT(clSetUserEventStatus(users[0], CL_COMPLETE), CL_SUCCESS);
-        CHECK_INT(acquire_one(rig, shared.object), rig->api->already_acquired);
-        CHECK_INT(clSetUserEventStatus(users[1], CL_COMPLETE), CL_SUCCESS);
-        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-        for (int i = 0; i < 2; i++) {
-            CHECK_INT(clReleaseCommandQueue(queues[i]), CL_SUCCESS);
-            CHECK_INT(clReleaseEvent(users[i]), CL_SUCCESS);
-        }
-        shared_close(&shared);
-    }
-}
-
 /* An acquire whose own bytes wait for the user event that fails, with a chain behind it: Direct3D has the object again. */
 SHARING_CASE("the user event of the acquire fails", acquire_and_chain, 0)
 {

@@ -88,12 +88,11 @@ CASE("as a GPU: a context of the type", context_of_type)
 }
 
 /* As FFmpeg goes: the preferred device of a Direct3D device must be a GPU. */
-SHARING_CASE("as a GPU: preferred, and sharing", preferred, 0)
+OBJECT_CASE("as a GPU: preferred, and sharing", preferred, 0, KIND_2D)
 {
     cl_device_id device = NULL;
     cl_device_type type = 0;
     cl_uint count = 0;
-    struct shared shared;
     if (!shown_as_gpus())
         return;
     CHECK_INT(rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->preferred_set, 1,
@@ -102,10 +101,7 @@ SHARING_CASE("as a GPU: preferred, and sharing", preferred, 0)
     CHECK_INT(count, 1);
     CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);
     CHECK(type & CL_DEVICE_TYPE_GPU);
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
-    CHECK(round_trip(rig, &shared, 1, 2));
-    shared_close(&shared);
+    CHECK(round_trip(rig, shared, 1, 2));
 }
 
 TAP_MAIN

@@ -178,14 +178,6 @@ SHARING_CASE("direct: the buffer of a swap chain goes through the host", back_bu
  * be smaller. */
 enum { DEFAULT_SMALLEST = 65536 };
 
-static bool two_devices(void)
-{
-    if (getenv("CLD3D_TEST_UUID_OF"))
-        return true;
-    SKIP("only as a part of the cases above");
-    return false;
-}
-
 /* Of two OpenCL devices one is the Vulkan device below Direct3D. An imitated driver says so otherwise. */
 static void with_two(const char *cases, const char *driver)
 {
@@ -225,7 +217,7 @@ SHARING_CASE("two devices: preferred", preferred_device, RIG_NO_CONTEXT)
 {
     cl_device_id all[2] = {NULL, NULL}, found[2] = {NULL, NULL};
     cl_uint count = 0;
-    if (!two_devices())
+    if (!is_child("CLD3D_TEST_UUID_OF"))
         return;
     const int expected = atoi(getenv("CLD3D_TEST_UUID_OF"));
     CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, 2, all, &count), CL_SUCCESS);
@@ -250,7 +242,7 @@ SHARING_CASE("two devices: contexts", context_of_two, RIG_NO_CONTEXT)
 {
     cl_device_id all[2] = {NULL, NULL};
     cl_int status = 1;
-    if (!two_devices())
+    if (!is_child("CLD3D_TEST_UUID_OF"))
         return;
     CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, 2, all, NULL), CL_SUCCESS);
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,

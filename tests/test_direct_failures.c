@@ -77,36 +77,28 @@ DX9_CASE("direct: a surface of a lost device", surface_lost, 0)
     nothing_left(&dx9->rig);
 }
 
-CASE("direct: the log does not say that it has moved", surface_lost_told)
-{
-    PART("direct: a surface of a lost device", FAKE_VULKAN_NO_FAULT, 0, NULL, {"has moved a resource", 0});
-}
-
 /* The driver's own numbers are none of OpenCL's. */
-SHARING_CASE("direct: the driver's commands fail", commands_fail, 0)
+OBJECT_CASE("direct: the driver's commands fail", commands_fail, 0, KIND_2D)
 {
-    struct shared shared;
     if (!exports()) {
         SKIP("no command of the driver's is needed");
         return;
     }
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
     const int numbers[] = {1, 999, CL_OUT_OF_HOST_MEMORY};
     for (int i = 0; i < 3; i++) {
         const cl_int code = numbers[i] > 0 ? CL_OUT_OF_RESOURCES : numbers[i];
         fake_d3d_vulkan_fault(FAKE_VULKAN_ACQUIRE_FAILS, numbers[i]);
-        CHECK_INT(acquire_one(rig, shared.object), code);
+        CHECK_INT(acquire_one(rig, shared->object), code);
         fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
-        CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
-        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        CHECK_INT(release_one(rig, shared->object), rig->api->not_acquired);
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
         fake_d3d_vulkan_fault(FAKE_VULKAN_RELEASE_FAILS, numbers[i]);
-        CHECK_INT(release_one(rig, shared.object), code);
+        CHECK_INT(release_one(rig, shared->object), code);
         fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
-        CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-        CHECK(round_trip(rig, &shared, 1, 1));
+        CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
+        CHECK(round_trip(rig, shared, 1, 1));
     }
-    shared_close(&shared);
+    shared_close(shared);
     nothing_left(rig);
 }
 
@@ -219,10 +211,8 @@ CASE("direct: a buffer made in a callback", first_in_a_callback)
 SHARING_CASE("untried: a buffer made in a callback", made_in_a_callback, 0)
 {
     struct task task = {.rig = rig, .act = make_object, .shared = {.kind = KIND_BUFFER}};
-    if (!getenv("CLD3D_TEST_UNTRIED")) {
-        SKIP("only as a part of the case above");
+    if (!is_child("CLD3D_TEST_UNTRIED"))
         return;
-    }
     run_in_callback(&task);
     if (!task.shared.object)
         return;
@@ -285,37 +275,6 @@ SHARING_CASE("direct: deferred commands in a callback", deferred_in_a_callback, 
         shared_close(shared);
     }
     nothing_left(rig);
-}
-
-/* The driver has some of the objects of an acquire that fails there. They are released before the next one. */
-SHARING_CASE("direct: an acquire that fails in a callback", undone_in_a_callback, 0)
-{
-    enum { COUNT = 70 };
-    struct shared all[COUNT];
-    cl_mem objects[COUNT];
-    struct task task = {.rig = rig, .act = set_event, .event = user_event(rig->context)};
-    cl_event end = NULL;
-    if (!exports()) {
-        SKIP("no command of the driver's is needed");
-        return;
-    }
-    if (!open_many(rig, COUNT, all, objects))
-        return;
-    CHECK_INT(acquire_one(rig, objects[0]), CL_SUCCESS);
-    CHECK_INT(rig->release(rig->queue, 1, objects, 1, &task.event, NULL), CL_SUCCESS);
-    CHECK_INT(rig->acquire(rig->queue, COUNT, objects, 0, NULL, &end), CL_SUCCESS);
-    fake_d3d_vulkan_fault(FAKE_VULKAN_ACQUIRE_REST_FAILS, CL_OUT_OF_RESOURCES);
-    run_in_callback(&task);
-    for (int i = 0; i < 10000 && rig_event_status(end) > CL_COMPLETE; i++)
-        pause_ms(1);
-    CHECK(rig_event_status(end) < 0);
-    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
-    CHECK_INT(clReleaseEvent(end), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(task.event), CL_SUCCESS);
-    struct rig other = *rig; /* PoCL's queue may not go on behind a command that has failed */
-    other.queue = make_queue(rig, rig->context, 0);
-    all_go_on(&other, COUNT, all, objects);
-    CHECK_INT(clReleaseCommandQueue(other.queue), CL_SUCCESS);
 }
 
 struct tap_case tap_case;

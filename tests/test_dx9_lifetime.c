@@ -54,86 +54,6 @@ DX9_CASE("an object holds its surface", object_counts, 0)
     dx9_close_surface(&s);
 }
 
-/* What a program gives back, in any order. */
-enum part { A_CONTEXT, A_QUEUE, PLANE_0, PLANE_1, A_SURFACE, PARTS };
-
-struct set {
-    struct dx9 *dx9;
-    cl_context context;
-    cl_command_queue queue;
-    struct dx9_surface s;
-    bool has[PARTS];
-};
-
-static bool set_open(struct dx9 *dx9, enum dx9_kind kind, const struct dx9_format *format, struct set *set)
-{
-    cl_int status = 1;
-    *set = (struct set){.dx9 = dx9, .has = {true, true, true, format->plane_count > 1, true}};
-    set->context = dx9_make_context(dx9, dx9->property, dx9->device, &status);
-    if (!CHECK_INT(status, CL_SUCCESS))
-        return false;
-    set->queue = make_queue(&dx9->rig, set->context, 0);
-    CHECK(dx9_make(&set->s, dx9, format, kind, WIDTH, HEIGHT));
-    set->s.context = set->context;
-    set->s.queue = set->queue;
-    return dx9_share(&set->s, CL_MEM_READ_WRITE);
-}
-
-/* The surface has one reference of each that still holds it. */
-static void check_counts(const struct set *set)
-{
-    const ULONG expected = (ULONG)set->has[A_SURFACE] + set->has[PLANE_0] + set->has[PLANE_1];
-    if (expected)
-        CHECK_INT(rig_refs(set->s.surface), expected);
-}
-
-static void give_back(struct set *set, enum part part)
-{
-    if (!set->has[part])
-        return;
-    set->has[part] = false;
-    switch (part) {
-    case A_CONTEXT: CHECK_INT(clReleaseContext(set->context), CL_SUCCESS); break;
-    case A_QUEUE: CHECK_INT(clReleaseCommandQueue(set->queue), CL_SUCCESS); break;
-    case PLANE_0: CHECK_INT(clReleaseMemObject(set->s.planes[0]), CL_SUCCESS); break;
-    case PLANE_1: CHECK_INT(clReleaseMemObject(set->s.planes[1]), CL_SUCCESS); break;
-    default: IDirect3DSurface9_Release(set->s.surface);
-    }
-    check_counts(set);
-}
-
-enum use { UNUSED, USED, LEFT_ACQUIRED, USES };
-
-static void use_set(struct set *set, enum use use)
-{
-    if (use == UNUSED)
-        return;
-    dx9_fill(&set->s, 1);
-    dx9_acquire(&set->s);
-    dx9_cl_expect(&set->s, 1);
-    if (use == USED)
-        dx9_release(&set->s);
-}
-
-/* Copies on the way, which surfaces that can't be locked need, go with the object. */
-DX9_CASE("copies on the way go with the object", copies_on_the_way, RIG_NO_CONTEXT)
-{
-    for (int kind = 0; kind < DX9_KINDS; kind++) {
-        const ULONG device_refs = rig_refs(dx9->device);
-        const int before = dx9_failures();
-        struct set set;
-        if (!set_open(dx9, (enum dx9_kind)kind, BGRA8, &set))
-            return;
-        use_set(&set, USED);
-        give_back(&set, PLANE_0);
-        give_back(&set, A_QUEUE);
-        give_back(&set, A_CONTEXT);
-        give_back(&set, A_SURFACE);
-        CHECK_INT(rig_refs(dx9->device), device_refs);
-        dx9_remark(before, "with surfaces of kind %d", kind);
-    }
-}
-
 /* ---- objects that are made again for each frame ---- */
 
 static void frame_of_new_objects(struct dx9_surface *s, unsigned seed)
@@ -226,26 +146,17 @@ static void lose(struct dx9_surface *s, bool with_event, HRESULT reason)
 
 DX9_CASE("a lost device fails the command", lost, 0)
 {
-    const HRESULT reasons[] = {D3DERR_DEVICELOST, D3DERR_DEVICENOTRESET};
-    for (unsigned i = 0; i < 2 * 2 * LOST_KINDS; i++) {
+    /* After the last one the device does not come back: the program must make another. */
+    const HRESULT reasons[] = {D3DERR_DEVICELOST, D3DERR_DEVICENOTRESET, D3DERR_DRIVERINTERNALERROR};
+    for (unsigned i = 0; i < 3 * 2 * LOST_KINDS; i++) {
         struct dx9_surface s;
         const int before = dx9_failures();
-        if (!open_kind(dx9, i / 4, &s))
+        if (!open_kind(dx9, i / 6, &s))
             continue;
-        lose(&s, i % 2, reasons[i / 2 % 2]);
+        lose(&s, i % 2, reasons[i / 2 % 3]);
         dx9_close_surface(&s);
-        dx9_remark(before, "with a surface of kind %d, event: %u", (int)lost_kinds[i / 4].kind, i % 2);
+        dx9_remark(before, "with a surface of kind %d, event: %u", (int)lost_kinds[i / 6].kind, i % 2);
     }
-}
-
-/* Of this one the device does not come back: the program must make another. */
-DX9_CASE("an internal error of the driver", driver_error, 0)
-{
-    struct dx9_surface s;
-    if (!open_kind(dx9, 0, &s))
-        return;
-    lose(&s, false, D3DERR_DRIVERINTERNALERROR);
-    dx9_close_surface(&s);
 }
 
 static void lose_here(void *surface)

@@ -66,32 +66,14 @@ static bool device_goes_out_of_order(void)
     return offered & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 }
 
-static bool over_layer(void)
-{
-    if (getenv("CLD3D_TEST_BELOW_EMULATED"))
-        return true;
-    SKIP("only as a part of the case above");
-    return false;
-}
-
 CASE("over a layer that fails and waits", again)
 {
-    char layers[1024];
-    const char *before = getenv("OPENCL_LAYERS"), *layer = getenv("CLD3D_TEST_BELOW");
-    if (getenv("CLD3D_TEST_BELOW_EMULATED")) {
-        SKIP("runs the cases below");
-        return;
-    }
-    if (!CHECK(before != NULL) || !CHECK(layer != NULL))
-        return;
     if (device_has_it()) {
         SKIP("the device has the format itself");
         return;
     }
-    snprintf(layers, sizeof(layers), "%s:%s", layer, before); /* the first is the lowest */
-    test_setenv("CLD3D_TEST_BELOW_EMULATED", "1");
-    CHECK_INT(run_again("over the layer: ", "OPENCL_LAYERS", layers), device_goes_out_of_order() ? 22 : 18);
-    test_setenv("CLD3D_TEST_BELOW_EMULATED", NULL);
+    CHECK_INT(run_child_over("CLD3D_TEST_BELOW", "over the layer: ", "CLD3D_TEST_BELOW_EMULATED"),
+              device_goes_out_of_order() ? 16 : 14);
 }
 
 /* A case over the layer that gets an image, where that is emulated. */
@@ -105,7 +87,7 @@ CASE("over a layer that fails and waits", again)
 
 static void with_image(struct rig *rig, void (*body)(struct rig *, cl_mem))
 {
-    if (!over_layer())
+    if (!is_child("CLD3D_TEST_BELOW_EMULATED"))
         return;
     cl_mem image = make_image(rig);
     if (emulated(rig, image))
@@ -192,36 +174,12 @@ static void read_again(const struct rig *rig, const struct unquantized *u)
     CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
 }
 
-static cl_int launch_one(const struct rig *rig, cl_kernel kernel, bool task)
-{
-    static const size_t size[2] = {1, 1};
-    return task ? clEnqueueTask(rig->queue, kernel, 0, NULL, NULL)
-                : clEnqueueNDRangeKernel(rig->queue, kernel, 2, NULL, size, NULL, 0, NULL, NULL);
-}
-
-/* One texel is written and read, each by a task or by a kernel of one item. */
-LAYER_CASE("tasks write and read it as kernels do", tasks, 0)
-{
-    static const cl_float quantized[4] = {1, 0, 0, 1}, none[4];
-    const struct unquantized u = unquantized_open(rig, image);
-    for (int i = 0; i < 4; i++) {
-        cl_float texel[4] = {0};
-        CHECK_INT(clEnqueueWriteBuffer(rig->queue, u.seen, CL_TRUE, 0, sizeof(none), none, 0, NULL, NULL), CL_SUCCESS);
-        CHECK_INT(launch_one(rig, u.leave, i & 1), CL_SUCCESS);
-        CHECK_INT(launch_one(rig, u.look, i & 2), CL_SUCCESS);
-        CHECK_INT(clEnqueueReadBuffer(rig->queue, u.seen, CL_TRUE, 0, sizeof(texel), texel, 0, NULL, NULL), CL_SUCCESS);
-        if (!CHECK_MEM(texel, quantized, sizeof(texel)))
-            printf("# written by a %s, read by a %s\n", i & 1 ? "task" : "kernel", i & 2 ? "task" : "kernel");
-    }
-    unquantized_close(&u);
-}
-
 /* A kernel that writes to a shared image behind an acquire, which brings its bytes later. */
 SHARING_CASE("over the layer: a kernel behind an acquire that a user event blocks", later_acquire, 0)
 {
     const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8_UNORM, .width = WIDTH, .height = HEIGHT};
     cl_int status = 1;
-    if (!over_layer())
+    if (!is_child("CLD3D_TEST_BELOW_EMULATED"))
         return;
     void *texture = rig_make(rig, rig->device, &desc, NULL);
     cl_mem image = rig->create_2d(rig->context, CL_MEM_READ_WRITE, texture, 0, &status);
@@ -242,28 +200,11 @@ SHARING_CASE("over the layer: a kernel behind an acquire that a user event block
     rig_release(texture);
 }
 
-/* Memory is short behind a user event: nothing is enqueued that reads what the program frees then. */
-LAYER_CASE("memory is short for a write behind a user event", short_write, 0)
-{
-    static const size_t region[3] = {WIDTH, HEIGHT, 1};
-    static const unsigned char texels[WIDTH * HEIGHT * 16];
-    cl_event user = user_event(rig->context);
-    const unsigned before = order_below(rig->queue, BELOW_LAUNCHES, 0);
-    order_below(rig->queue, BELOW_FAIL_BUFFER, 2);
-    CHECK(clEnqueueWriteImage(rig->queue, image, CL_FALSE, no_origin(), region, 0, 0, texels, 1, &user, NULL) !=
-          CL_SUCCESS);
-    order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
-    CHECK_INT(clFinish(rig->queue), CL_SUCCESS); /* for which nothing is in the queue */
-    CHECK_INT(order_below(rig->queue, BELOW_LAUNCHES, 0), before);
-    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-}
-
 /* The buffer of a map goes with the image. */
 SHARING_CASE("over the layer: an image that goes while it is mapped", goes_mapped, 0)
 {
     static const size_t region[3] = {WIDTH, HEIGHT, 1};
-    if (!over_layer())
+    if (!is_child("CLD3D_TEST_BELOW_EMULATED"))
         return;
     const cl_uint before = order_below(rig->queue, BELOW_BUFFERS, 0);
     cl_mem image = make_image(rig);
@@ -277,42 +218,6 @@ SHARING_CASE("over the layer: an image that goes while it is mapped", goes_mappe
     }
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
     CHECK_INT(order_below(rig->queue, BELOW_BUFFERS, 0), before);
-}
-
-/* Whether a command that waits for nothing comes to its end behind a kernel that waits for `user`. */
-static void goes_past(const struct rig *rig, const struct unquantized *u, cl_event user)
-{
-    enum { PATIENCE_MS = 60000 };
-    static const cl_int zero;
-    cl_int status = 1;
-    cl_event written = NULL;
-    cl_mem other = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, 64, NULL, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    CHECK_INT(launch_behind(rig->queue, u->look, user), CL_SUCCESS);
-    CHECK_INT(clEnqueueWriteBuffer(rig->queue, other, CL_FALSE, 0, sizeof(zero), &zero, 0, NULL, &written), CL_SUCCESS);
-    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
-    for (int i = 0; i < PATIENCE_MS && rig_event_status(written) != CL_COMPLETE; i++)
-        pause_ms(1);
-    CHECK_INT(rig_event_status(written), CL_COMPLETE);
-    CHECK_INT(clReleaseEvent(written), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(other), CL_SUCCESS);
-}
-
-/* An image that is quantized holds nothing up. */
-LAYER_CASE("a kernel out of order holds nothing up", out_of_order, RIG_OUT_OF_ORDER)
-{
-    const struct unquantized unquantized = unquantized_open(rig, image);
-    CHECK_INT(unquantized_launch(rig, unquantized.leave), CL_SUCCESS);
-    queue_wait(rig->queue);
-    CHECK_INT(unquantized_launch(rig, unquantized.look), CL_SUCCESS);
-    queue_wait(rig->queue);
-    cl_event user = user_event(rig->context);
-    goes_past(rig, &unquantized, user);
-    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-    queue_wait(rig->queue);
-    unquantized_expect_quantized(rig, unquantized.seen);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    unquantized_close(&unquantized);
 }
 
 static cl_event launch_after(const struct rig *rig, cl_kernel kernel, cl_event wait)
@@ -372,7 +277,7 @@ static void write_one(void *data)
 /* A driver may take its time in an enqueue, and even wait there for what another thread enqueues. */
 SHARING_CASE("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once, 0)
 {
-    if (!over_layer())
+    if (!is_child("CLD3D_TEST_BELOW_EMULATED"))
         return;
     struct writer writers[2] = {{rig->queue, make_image(rig)}, {make_queue(rig, rig->context, 0), make_image(rig)}};
     if (emulated(rig, writers[0].image)) {
@@ -448,7 +353,7 @@ static void hold_one(struct meanwhile *m)
 /* An image is known to be quantized only if nothing else got to it while that was found out. */
 SHARING_CASE("over the layer: what requantizes an image while the driver takes its time", requantized_meanwhile, 0)
 {
-    if (!over_layer())
+    if (!is_child("CLD3D_TEST_BELOW_EMULATED"))
         return;
     struct meanwhile m = {*rig, {NULL, NULL, NULL}, make_image(rig), NULL};
     if (emulated(rig, m.image)) {
@@ -513,7 +418,7 @@ static void copy_part(const struct rig *rig, cl_image_format of, size_t texel, b
 static bool open_few(const struct rig *rig, struct rig *own)
 {
     *own = *rig;
-    if (!over_layer())
+    if (!is_child("CLD3D_TEST_BELOW_EMULATED"))
         return false;
     test_setenv(BELOW_FEW_FORMATS, "1");
     own->context = rig_make_context(rig, rig->device, false, NULL);

@@ -221,20 +221,6 @@ SHARING_CASE("a part is mapped", maps, 0)
     }
 }
 
-/* An image that goes while it is mapped takes its mapping with it. */
-SHARING_CASE("images that go while they are mapped", goes_mapped, 0)
-{
-    for (int s = 0; s < SHAPES; s++) {
-        cl_mem image = make_image(rig, &shapes[s], format, NULL);
-        size_t row, slice;
-        cl_int status = 1;
-        CHECK(clEnqueueMapImage(rig->queue, image, CL_TRUE, CL_MAP_WRITE, no_origin(), shapes[s].extent, &row, &slice,
-                                0, NULL, NULL, &status) != NULL);
-        CHECK_INT(status, CL_SUCCESS);
-        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-    }
-}
-
 /* ---- reads and writes ---- */
 
 static void in_parts(const struct rig *rig, const struct shape *shape, struct pitches pitches)

@@ -19,16 +19,12 @@ CASE("what is below", reports)
 }
 
 /* Each once, with the status; also of an event that fails. */
-CASE("callbacks of events", event_callbacks)
+BASE_CASE("callbacks of events", event_callbacks, 0)
 {
-    struct base base;
-    if (!open_base(&base, 0))
-        return;
-    atomic_store(&journal.count, 0);
-    cl_event good = user_event(base.context), bad = user_event(base.context);
-    cl_mem buffer = make_buffer(&base);
-    cl_event filled = fill(&base, buffer, 1, &good);
-    CHECK_INT(clSetEventCallback(filled, CL_COMPLETE, on_event, &base), CL_SUCCESS);
+    cl_event good = user_event(base->context), bad = user_event(base->context);
+    cl_mem buffer = make_buffer(base);
+    cl_event filled = fill(base, buffer, 1, &good);
+    CHECK_INT(clSetEventCallback(filled, CL_COMPLETE, on_event, base), CL_SUCCESS);
     CHECK_INT(clSetEventCallback(bad, CL_COMPLETE, on_event, NULL), CL_SUCCESS);
     CHECK_INT(clSetEventCallback(NULL, CL_COMPLETE, on_event, NULL), CL_INVALID_EVENT);
     CHECK_INT(clSetEventCallback(bad, CL_COMPLETE, NULL, NULL), CL_INVALID_VALUE);
@@ -40,13 +36,12 @@ CASE("callbacks of events", event_callbacks)
     CHECK_INT(clSetUserEventStatus(good, CL_COMPLETE), CL_SUCCESS);
     if (wait_until(&journal.count, 2)) {
         CHECK_INT(journal.entries[1].status, CL_COMPLETE);
-        CHECK(journal.entries[1].object == filled && journal.entries[1].data == &base);
+        CHECK(journal.entries[1].object == filled && journal.entries[1].data == base);
     }
     CHECK_INT(clReleaseEvent(filled), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(good), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(bad), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
-    close_base(&base);
 }
 
 static void CL_CALLBACK on_built(cl_program program, void *data)
@@ -54,88 +49,71 @@ static void CL_CALLBACK on_built(cl_program program, void *data)
     write_down(&journal, program, 0, data);
 }
 
-CASE("callbacks of builds", builds)
+BASE_CASE("callbacks of builds", builds, 0)
 {
     static const char *const text = "kernel void f(global int *p) { p[0] = 1; }";
-    struct base base;
     cl_int status = 1;
-    if (!open_base(&base, 0))
-        return;
-    atomic_store(&journal.count, 0);
-    cl_program program = clCreateProgramWithSource(base.context, 1, (const char **)&text, NULL, &status);
-    CHECK_INT(clBuildProgram(program, 1, &base.device, "", on_built, &base), CL_SUCCESS);
+    cl_program program = clCreateProgramWithSource(base->context, 1, (const char **)&text, NULL, &status);
+    CHECK_INT(clBuildProgram(program, 1, &base->device, "", on_built, base), CL_SUCCESS);
     if (wait_until(&journal.count, 1))
-        CHECK(journal.entries[0].object == program && journal.entries[0].data == &base);
+        CHECK(journal.entries[0].object == program && journal.entries[0].data == base);
     CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
-    close_base(&base);
 }
 
-CASE("what Wine's own lacks", what_is_missing)
+BASE_CASE("what Wine's own lacks", what_is_missing, 0)
 {
-    struct base base;
     cl_int status = 1;
-    if (!open_base(&base, 0))
-        return;
-    cl_mem buffer = make_buffer(&base);
-    CHECK(clCreateCommandQueueWithProperties(base.context, base.device, NULL, &status) == NULL);
+    cl_mem buffer = make_buffer(base);
+    CHECK(clCreateCommandQueueWithProperties(base->context, base->device, NULL, &status) == NULL);
     CHECK_INT(status, CL_INVALID_OPERATION);
-    CHECK(clSVMAlloc(base.context, CL_MEM_READ_WRITE, 64, 0) == NULL);
+    CHECK(clSVMAlloc(base->context, CL_MEM_READ_WRITE, 64, 0) == NULL);
     CHECK_INT(clSetMemObjectDestructorCallback(buffer, NULL, NULL), CL_INVALID_OPERATION);
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
-    close_base(&base);
 }
 
 /* What OpenCL 2.0 to 3.0 brought, linked as any program links it. */
-CASE("functions of OpenCL 2.0 to 3.0", newer_functions)
+BASE_CASE("functions of OpenCL 2.0 to 3.0", newer_functions, 0)
 {
     const char *text = "kernel void k(global int *p) { p[0] = 1; }";
-    struct base base;
     cl_int status = 1;
     cl_uint number = 0;
     cl_ulong time = 0;
     size_t size = 0;
     const void *pointer = &number;
-    if (!open_base(&base, 0))
-        return;
-    cl_mem buffer = make_buffer(&base);
-    cl_program program = clCreateProgramWithSource(base.context, 1, &text, NULL, &status);
-    CHECK_INT(clBuildProgram(program, 1, &base.device, "", NULL, NULL), CL_SUCCESS);
+    cl_mem buffer = make_buffer(base);
+    cl_program program = clCreateProgramWithSource(base->context, 1, &text, NULL, &status);
+    CHECK_INT(clBuildProgram(program, 1, &base->device, "", NULL, NULL), CL_SUCCESS);
     cl_kernel kernel = clCreateKernel(program, "k", &status);
     CHECK(clCloneKernel(kernel, &status) == NULL);
     CHECK_INT(status, CL_INVALID_OPERATION);
-    CHECK(clCreateProgramWithIL(base.context, "nothing", 7, &status) == NULL);
+    CHECK(clCreateProgramWithIL(base->context, "nothing", 7, &status) == NULL);
     CHECK_INT(status, CL_INVALID_OPERATION);
-    CHECK(clCreatePipe(base.context, CL_MEM_READ_WRITE, 4, 16, NULL, &status) == NULL);
+    CHECK(clCreatePipe(base->context, CL_MEM_READ_WRITE, 4, 16, NULL, &status) == NULL);
     CHECK_INT(status, CL_INVALID_OPERATION);
-    CHECK_INT(clGetHostTimer(base.device, &time), CL_INVALID_OPERATION);
+    CHECK_INT(clGetHostTimer(base->device, &time), CL_INVALID_OPERATION);
     CHECK_INT(clGetPipeInfo(buffer, CL_PIPE_PACKET_SIZE, sizeof(number), &number, NULL), CL_INVALID_OPERATION);
-    CHECK_INT(clGetKernelSubGroupInfo(kernel, base.device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof(size),
+    CHECK_INT(clGetKernelSubGroupInfo(kernel, base->device, CL_KERNEL_MAX_SUB_GROUP_SIZE_FOR_NDRANGE, sizeof(size),
                                       &size, sizeof(size), &size, NULL),
               CL_INVALID_OPERATION);
     CHECK_INT(clSetProgramSpecializationConstant(program, 0, sizeof(number), &number), CL_INVALID_OPERATION);
-    CHECK_INT(clEnqueueSVMMigrateMem(base.queue, 1, &pointer, NULL, 0, 0, NULL, NULL), CL_INVALID_OPERATION);
-    CHECK_INT(clSetDefaultDeviceCommandQueue(base.context, base.device, NULL), CL_INVALID_OPERATION);
-    CHECK_INT(clSetContextDestructorCallback(base.context, NULL, NULL), CL_INVALID_OPERATION);
+    CHECK_INT(clEnqueueSVMMigrateMem(base->queue, 1, &pointer, NULL, 0, 0, NULL, NULL), CL_INVALID_OPERATION);
+    CHECK_INT(clSetDefaultDeviceCommandQueue(base->context, base->device, NULL), CL_INVALID_OPERATION);
+    CHECK_INT(clSetContextDestructorCallback(base->context, NULL, NULL), CL_INVALID_OPERATION);
     CHECK_INT(clSetProgramReleaseCallback(program, NULL, NULL), CL_INVALID_OPERATION);
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
     CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
-    close_base(&base);
 }
 
 /* Wine's own writes its answer to a query of the size alone. */
-CASE("a query of the size alone", size_alone)
+BASE_CASE("a query of the size alone", size_alone, 0)
 {
-    struct base base;
     cl_device_exec_capabilities capabilities = 0;
     size_t size = 0;
-    if (!open_base(&base, 0))
-        return;
-    CHECK_INT(clGetDeviceInfo(base.device, CL_DEVICE_EXECUTION_CAPABILITIES, 0, NULL, &size), CL_SUCCESS);
+    CHECK_INT(clGetDeviceInfo(base->device, CL_DEVICE_EXECUTION_CAPABILITIES, 0, NULL, &size), CL_SUCCESS);
     CHECK_INT(size, sizeof(capabilities));
-    CHECK_INT(clGetDeviceInfo(base.device, CL_DEVICE_EXECUTION_CAPABILITIES, size, &capabilities, NULL), CL_SUCCESS);
+    CHECK_INT(clGetDeviceInfo(base->device, CL_DEVICE_EXECUTION_CAPABILITIES, size, &capabilities, NULL), CL_SUCCESS);
     CHECK_INT(capabilities, CL_EXEC_KERNEL);
-    close_base(&base);
 }
 
 TAP_MAIN

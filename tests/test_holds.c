@@ -1,5 +1,5 @@
 /* What a user event delays, and what not: the bytes of a release are with Direct3D when the call returns, unless the
- * release waits, directly or behind any command, for a user event that is still pending. What the driver refused holds nothing. */
+ * release waits, directly or behind any command, for a user event that is still pending. */
 #include "commands.h"
 
 /* An object that is acquired, and written with the pattern of `seed` behind its own acquire. */
@@ -31,28 +31,6 @@ static void release_behind(struct rig *rig, struct shared *shared, cl_event wait
     CHECK_INT(rig->release(rig->queue, 1, &shared->object, wait != NULL, wait ? &wait : NULL, NULL), CL_SUCCESS);
 }
 
-/* ---- what holds nothing ---- */
-
-/* The driver takes none of these. */
-SHARING_CASE("commands that the driver refuses", refused_commands, 0)
-{
-    struct shared shared;
-    char bytes[16];
-    cl_int status;
-    if (!open_written(rig, &shared, 7))
-        return;
-    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, sizeof(bytes), NULL, &status);
-    cl_event user = user_event(rig->context);
-    CHECK_INT(clEnqueueReadBuffer(rig->queue, buffer, CL_FALSE, 0, 4096, bytes, 1, &user, NULL), CL_INVALID_VALUE);
-    CHECK(clEnqueueMapBuffer(rig->queue, buffer, CL_FALSE, CL_MAP_READ, 0, 4096, 1, &user, NULL, &status) == NULL);
-    CHECK_INT(status, CL_INVALID_VALUE);
-    release_behind(rig, &shared, NULL);
-    CHECK(d3d_has(rig, &shared, 7));
-    set(user);
-    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
-    shared_close(&shared);
-}
-
 /* ---- each command ---- */
 
 /* What the commands work with, none of which is shared. */
@@ -60,18 +38,7 @@ struct tools {
     struct rig *rig;
     cl_mem from, to, image;
     cl_kernel kernel;
-    unsigned char *svm; /* NULL: the device has no shared virtual memory */
 };
-
-enum { SVM_BYTES = 64 };
-
-static unsigned char *svm_memory(const struct rig *rig)
-{
-    cl_device_svm_capabilities can = 0;
-    return clGetDeviceInfo(rig->cl_device, CL_DEVICE_SVM_CAPABILITIES, sizeof(can), &can, NULL) == CL_SUCCESS && can
-               ? clSVMAlloc(rig->context, CL_MEM_READ_WRITE, SVM_BYTES, 0)
-               : NULL;
-}
 
 static bool tools_open(struct rig *rig, struct tools *t)
 {
@@ -83,7 +50,6 @@ static bool tools_open(struct rig *rig, struct tools *t)
     t->to = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, SHARED_BYTES, NULL, NULL);
     t->image = clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &desc, NULL, NULL);
     t->kernel = rig_kernel(rig, source, "one");
-    t->svm = svm_memory(rig);
     return CHECK(t->from && t->to && t->image && t->kernel) &&
            CHECK_INT(clSetKernelArg(t->kernel, 0, sizeof(t->to), &t->to), CL_SUCCESS);
 }
@@ -95,8 +61,6 @@ static void tools_close(const struct tools *t)
     CHECK_INT(clReleaseMemObject(t->to), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(t->image), CL_SUCCESS);
     CHECK_INT(clReleaseKernel(t->kernel), CL_SUCCESS);
-    if (t->svm)
-        clSVMFree(t->rig->context, t->svm);
 }
 
 /* Enqueues a command behind a user event, which does not block and whose event nobody wants. */
@@ -139,33 +103,6 @@ static cl_int held_fill_image(const struct tools *t, const cl_event *user)
 {
     static const cl_uint colour[4] = {1, 2, 3, 4};
     return clEnqueueFillImage(t->rig->queue, t->image, colour, no_origin(), kind_region(KIND_2D), 1, user, NULL);
-}
-
-static cl_int held_svm_copy(const struct tools *t, const cl_event *user)
-{
-    return clEnqueueSVMMemcpy(t->rig->queue, CL_FALSE, t->svm, t->svm + SVM_BYTES / 2, SVM_BYTES / 2, 1, user, NULL);
-}
-
-static cl_int held_svm_fill(const struct tools *t, const cl_event *user)
-{
-    return clEnqueueSVMMemFill(t->rig->queue, t->svm, scratch, 4, SVM_BYTES, 1, user, NULL);
-}
-
-static cl_int held_svm_map(const struct tools *t, const cl_event *user)
-{
-    return clEnqueueSVMMap(t->rig->queue, CL_FALSE, CL_MAP_WRITE, t->svm, SVM_BYTES, 1, user, NULL);
-}
-
-/* Of what the command before has mapped. */
-static cl_int held_svm_unmap(const struct tools *t, const cl_event *user)
-{
-    return clEnqueueSVMUnmap(t->rig->queue, t->svm, 1, user, NULL);
-}
-
-static cl_int held_svm_migrate(const struct tools *t, const cl_event *user)
-{
-    const void *pointer = t->svm;
-    return clEnqueueSVMMigrateMem(t->rig->queue, 1, &pointer, NULL, 0, 1, user, NULL);
 }
 
 struct held_command {
@@ -212,34 +149,6 @@ SHARING_CASE("held behind each command", behind_each_command, 0)
         return;
     for (size_t i = 0; i < count; i++)
         held_behind(rig, &tools, &commands[i]);
-    tools_close(&tools);
-}
-
-/* clEnqueueSVMMigrateMem came with OpenCL 2.1. */
-static bool migrates_svm(const struct rig *rig)
-{
-    char version[512] = "";
-    CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_VERSION, sizeof(version), version, NULL), CL_SUCCESS);
-    return strncmp(version, "OpenCL 2.0", strlen("OpenCL 2.0")) != 0;
-}
-
-SHARING_CASE("held behind each command on shared virtual memory", behind_each_svm_command, 0)
-{
-    static const struct held_command commands[] = {
-        {"clEnqueueSVMMemcpy", held_svm_copy},
-        {"clEnqueueSVMMemFill", held_svm_fill},
-        {"clEnqueueSVMMap", held_svm_map},
-        {"clEnqueueSVMUnmap", held_svm_unmap},
-        {"clEnqueueSVMMigrateMem", held_svm_migrate},
-    };
-    const size_t count = sizeof(commands) / sizeof(commands[0]) - !migrates_svm(rig);
-    struct tools tools;
-    if (!tools_open(rig, &tools))
-        return;
-    for (size_t i = 0; i < count && tools.svm; i++)
-        held_behind(rig, &tools, &commands[i]);
-    if (!tools.svm)
-        SKIP("the device has no shared virtual memory");
     tools_close(&tools);
 }
 

@@ -105,10 +105,6 @@ SHARING_CASE("chosen for devices that compute in the host's memory", chosen, 0)
 
 static void again(const char *setting, const char *value, const char *text)
 {
-    if (over_copies() || getenv("CLD3D_TEST_LATE_COUNTS")) {
-        SKIP("runs the case before");
-        return;
-    }
     test_setenv(setting, value);
     CHECK_INT(run_over("CLD3D_TEST_COPIES_LAYER", text), 2);
     test_setenv(setting, NULL);
@@ -122,12 +118,6 @@ CASE("not for a driver with images of its own", copies_images)
 CASE("not for a driver with buffers of its own", copies_buffers)
 {
     again("CLD3D_TEST_COPIES", "buffers", "chosen");
-}
-
-CASE("for a driver that counts an ended command for a moment", late_counts)
-{
-    again("CLD3D_TEST_LATE_COUNTS", "1", "chosen");
-    again("CLD3D_TEST_LATE_COUNTS", "1", "counted late: ");
 }
 
 /* What can be wrong with a driver, so that nothing is made over the host's memory, and how the log tells it. Objects work all the
@@ -226,45 +216,6 @@ static void use_devices(const struct rig *rig, cl_uint count, const cl_device_id
     CHECK_INT(clReleaseContext(many.context), CL_SUCCESS);
 }
 
-/* A part of a device is as the whole. (PoCL 3.1 reads no images in queues of parts, and rusticl 22.3 crashes when it is asked
- * for some.) */
-SHARING_CASE("parts: of a device", parts_of_devices, 0)
-{
-    const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
-    cl_device_id parts[8];
-    cl_uint count = 0;
-    if (!getenv("CLD3D_TEST_PARTS")) {
-        SKIP("only as a part of another case");
-        return;
-    }
-    if (!in_place() || clCreateSubDevices(rig->cl_device, equally, 8, parts, &count) != CL_SUCCESS || count < 2 ||
-        count > 8) {
-        SKIP("the device has no parts, or many");
-        return;
-    }
-    for (int stays = 0; stays < 2; stays++) {
-        fake_d3d_stays(stays);
-        use_devices(rig, 2, parts, KIND_BUFFER + 1, !over_copies());
-    }
-    for (cl_uint i = 0; i < count; i++)
-        CHECK_INT(clReleaseDevice(parts[i]), CL_SUCCESS);
-}
-
-/* PoCL 3.1 ends the process now and then, with and without cld3d, where two parts use a buffer in turn. */
-CASE("a device of parts", parts_in_another_process)
-{
-    enum { TRIES = 5 };
-    struct child_lines lines = {0};
-    if (getenv("CLD3D_TEST_PARTS")) {
-        SKIP("runs the cases below");
-        return;
-    }
-    for (int i = 0; i < TRIES && !lines.plans && !lines.failed; i++)
-        lines = run_child("parts: ", "CLD3D_TEST_PARTS", "1");
-    CHECK_INT(lines.failed, 0);
-    CHECK_INT(lines.plans, 1);
-}
-
 /* Run again with two devices, of which the last ones work in place: CLD3D_TEST_BOTH says how many. All have to, or no object
  * of their context does. */
 SHARING_CASE("both devices", both_devices, 0)
@@ -303,12 +254,6 @@ CASE("two devices in a context", two_alike)
     with_both("pthread pthread", "2");
 }
 
-/* PoCL's device without threads has done each command when its call returns, so nobody can see that it counts them. */
-CASE("two devices, of which one works in place", one_other)
-{
-    with_both("basic pthread", "1");
-}
-
 /* ---- no copy of OpenCL's ---- */
 
 /* While an object is mapped for the application it is where Direct3D has mapped it: the bytes are there once. */
@@ -329,33 +274,6 @@ SHARING_CASE("the bytes are there once", one_copy, 0)
     CHECK(rows != NULL && pitch > kind_region(KIND_2D)[0] * 4); /* the fake's pitches have gaps */
     CHECK_INT(clEnqueueUnmapMemObject(rig->queue, shared.object, rows, 0, NULL, NULL), CL_SUCCESS);
     CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    shared_close(&shared);
-}
-
-/* Maps are aligned as a heap's memory, buffers as kernels want them: it lies in the staging copy all the same. */
-SHARING_CASE("a buffer is aligned for kernels", aligned, 0)
-{
-    struct shared shared;
-    cl_uint bits = 0;
-    cl_int status;
-    char text[192];
-    if (!computes_in_place())
-        return;
-    fake_d3d_stays(true);
-    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
-        return;
-    snprintf(text, sizeof(text), "clCreateFromD3D%dBufferKHR: the object's transport: %s", rig->api->version,
-             "in place (OpenCL computes in host memory): in the staging copy");
-    CHECK(logged(text));
-    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-    void *bytes =
-        clEnqueueMapBuffer(rig->queue, shared.object, CL_TRUE, CL_MAP_READ, 0, SHARED_BYTES, 0, NULL, NULL, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    CHECK_INT(clGetDeviceInfo(rig->cl_device, CL_DEVICE_MEM_BASE_ADDR_ALIGN, sizeof(bits), &bits, NULL), CL_SUCCESS);
-    CHECK_INT((uintptr_t)bytes % (bits / 8), 0);
-    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, shared.object, bytes, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    CHECK(round_trip(rig, &shared, 1, 2));
     shared_close(&shared);
 }
 
@@ -407,48 +325,7 @@ SHARING_CASE("3D textures whose memory moves", volumes, 0)
     fake_d3d_moves_volumes(false);
 }
 
-/* OpenCL can't have the rows of 3D textures as they stay. Their staging copies go to the next objects, and none is lost. */
-SHARING_CASE("3D textures whose slices OpenCL can't have", odd_slices, 0)
-{
-    struct shared first, second;
-    if (!computes_in_place())
-        return;
-    fake_d3d_stays(true);
-    fake_d3d_odd_slices(true);
-    for (unsigned frame = 1; frame < 4; frame++) {
-        if (!shared_open(rig, KIND_3D, 2 * frame, &first))
-            return;
-        if (shared_open(rig, KIND_3D, 20 * frame, &second)) {
-            CHECK(round_trip(rig, &first, 2 * frame, 2 * frame + 1));
-            CHECK(round_trip(rig, &second, 20 * frame, 20 * frame + 1));
-            shared_close(&second);
-        }
-        shared_close(&first);
-    }
-    CHECK(logged("in rows beside the staging copy"));
-}
-
 /* ---- memory in use ---- */
-
-/* The driver counts a command for a while after it has ended (copies.c). The staging copy of a released object is kept all the same. */
-SHARING_CASE("counted late: the staging copy is kept", counted_late, 0)
-{
-    struct shared shared;
-    if (!getenv("CLD3D_TEST_LATE_COUNTS")) {
-        SKIP("only as a part of another case");
-        return;
-    }
-    fake_d3d_stays(true);
-    for (int i = 0; i < 4; i++) {
-        const unsigned made = fake_d3d_calls("CreateTexture2D");
-        if (!shared_open(rig, KIND_2D, 1, &shared))
-            return;
-        CHECK(round_trip(rig, &shared, 1, 2));
-        if (i > 0) /* the program's, and that with which it looks at the texels */
-            CHECK_INT(fake_d3d_calls("CreateTexture2D") - made, 2);
-        shared_close(&shared);
-    }
-}
 
 /* The same while the driver can't tell who uses the object: what the command writes reaches no later object of the same shape. */
 static void released_uncounted(struct rig *rig, enum kind kind)
@@ -482,10 +359,8 @@ static void released_uncounted(struct rig *rig, enum kind kind)
 
 SHARING_CASE("without counts: an object that is released while a command waits", uncounted, 0)
 {
-    if (!getenv("CLD3D_TEST_UNCOUNTED")) {
-        SKIP("only as a part of the case below");
+    if (!is_child("CLD3D_TEST_UNCOUNTED"))
         return;
-    }
     for (int stays = 0; stays < 2; stays++) {
         fake_d3d_stays(stays);
         for (int kind = 0; kind < KINDS; kind++)
@@ -495,13 +370,7 @@ SHARING_CASE("without counts: an object that is released while a command waits",
 
 CASE("an object that is released while a command waits and the driver can't tell", no_counts)
 {
-    if (over_copies() || getenv("CLD3D_TEST_LATE_COUNTS") || getenv("CLD3D_TEST_UNCOUNTED")) {
-        SKIP("runs the case above");
-        return;
-    }
-    test_setenv("CLD3D_TEST_UNCOUNTED", "1");
-    CHECK_INT(run_over("CLD3D_TEST_COPIES_LAYER", "without counts: "), 2);
-    test_setenv("CLD3D_TEST_UNCOUNTED", NULL);
+    CHECK_INT(run_child_over("CLD3D_TEST_COPIES_LAYER", "without counts: ", "CLD3D_TEST_UNCOUNTED"), 2);
 }
 
 /* A callback may be one of the driver's threads, in which no trial of the device can be awaited. */
@@ -539,21 +408,6 @@ SHARING_CASE("objects made in a callback", made_in_a_callback, 0)
         CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
         shared_close(&maker.shared);
     }
-}
-
-/* What the objects of a context have cost is told as soon as nothing uses it, whoever tells of its end. */
-SHARING_CASE("what objects have cost is told", costs, 0)
-{
-    struct shared all[KINDS];
-    struct rig second;
-    const unsigned before = lines_with(log_path, "stats: ");
-    if (!second_open(rig, &second) || !shared_open_all(&second, 1, all))
-        return;
-    CHECK(round_trip(&second, &all[KIND_2D], 1 + KIND_2D, 20));
-    shared_close_all(all);
-    CHECK_INT(lines_with(log_path, "stats: "), before);
-    second_close(&second);
-    CHECK(lines_with(log_path, "stats: ") > before);
 }
 
 struct tap_case tap_case;

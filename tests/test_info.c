@@ -70,18 +70,15 @@ static bool is_wrong(enum of kind, cl_uint name)
                                           (kind == OF_QUEUE && name == CL_QUEUE_SIZE));
 }
 
-SHARING_CASE("the rules of queries", rules, RIG_PROFILING)
+OBJECTS_CASE("the rules of queries", rules, RIG_PROFILING)
 {
     static const char source[] =
         "kernel __attribute__((reqd_work_group_size(4, 2, 1))) void k(global int *to, int value)\n"
         "{\n"
         "    to[get_global_id(0)] = value;\n"
         "}\n";
-    struct shared all[KINDS];
     static unsigned char answer[ROOM];
     unsigned answers = 0;
-    if (!shared_open_all(rig, 1, all))
-        return;
     asked = rig;
     buffer = all[KIND_BUFFER].object;
     image = all[KIND_2D].object;
@@ -101,7 +98,6 @@ SHARING_CASE("the rules of queries", rules, RIG_PROFILING)
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
     CHECK_INT(clReleaseSampler(sampler), CL_SUCCESS);
-    shared_close_all(all);
 }
 
 TAP_MAIN

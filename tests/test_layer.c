@@ -343,35 +343,6 @@ CASE("the first of two loaders is unloaded", first_loader_goes)
     close_layer(&layer);
 }
 
-/* Counts its platforms, and fails. */
-static cl_int CL_API_CALL count_and_fail(cl_uint room, cl_platform_id *platforms, cl_uint *count)
-{
-    (void)room, (void)platforms;
-    if (count)
-        *count = 3;
-    return CL_OUT_OF_HOST_MEMORY;
-}
-
-CASE("platforms are counted, but the call fails", platforms_fail)
-{
-    typedef cl_int(CL_API_CALL * get_device_ids)(cl_platform_id, cl_uint, void *, cl_uint, cl_uint, cl_device_id *,
-                                                 cl_uint *);
-    enum { CL_D3D11_DEVICE = 0x4019, CL_ALL_DEVICES = 0x401c };
-    struct layer layer = {"", NULL, NULL, NULL, NULL, NULL};
-    const cl_icd_dispatch *table = NULL;
-    cl_icd_dispatch below = target;
-    get_device_ids ask;
-    cl_uint count = 0;
-    below.clGetPlatformIDs = count_and_fail;
-    if (put_on(&layer, &below, &table)) {
-        memcpy(&ask, &table->clGetDeviceIDsFromD3D11KHR, sizeof(ask));
-        CHECK_INT(table->clGetPlatformIDs(0, NULL, &count), CL_OUT_OF_HOST_MEMORY);
-        CHECK_INT(ask((cl_platform_id)&a_platform, CL_D3D11_DEVICE, &a_device, CL_ALL_DEVICES, 0, NULL, &count),
-                  CL_OUT_OF_HOST_MEMORY);
-    }
-    close_layer(&layer);
-}
-
 /* In a process that looks like Wine's the library is no layer: cld3d is above Wine there. */
 CASE("in a process of Wine's", under_wine)
 {

@@ -265,15 +265,6 @@ CASE("the drop-in above the layer", drop_in_above_layer)
     close_copy(&layer);
 }
 
-/* A driver's own sharing would be replaced. Another cld3d's is not. */
-CASE("CLD3D_FORCE does not make two act", forced)
-{
-    SetEnvironmentVariableA("CLD3D_FORCE", "1");
-    layer_above_drop_in();
-    drop_in_above_layer();
-    SetEnvironmentVariableA("CLD3D_FORCE", NULL);
-}
-
 CASE("the layer twice", layer_twice)
 {
     struct copy one, other, loader;
@@ -361,45 +352,6 @@ CASE("a loader that finds no driver", no_driver)
 CASE("a loader that has no platforms", no_platforms)
 {
     layer_over_nothing("no platforms");
-}
-
-CASE("a loader without a driver, the drop-in above", no_driver_drop_in_above)
-{
-    struct copy drop_in, layer, loader;
-    if (open_layer(&layer, "layer") && open_loader_without(&loader, "no driver", "loader")) {
-        SetEnvironmentVariableA("CLD3D_NEXT", loader.path);
-        if (open_library(&drop_in, "OpenCL.dll", "drop-in")) {
-            use(&drop_in);
-            passes_on(&drop_in);
-            CHECK(has_hosts(&layer));
-        }
-        SetEnvironmentVariableA("CLD3D_NEXT", NULL);
-        close_copy(&drop_in);
-        close_copy(&loader);
-    }
-    SetEnvironmentVariableA("SMALL_LOADER_BELOW", NULL);
-    close_copy(&layer);
-}
-
-CASE("who passes on says so", says_so)
-{
-    char path[MAX_PATH + 32], text[8192] = "";
-    if (!has_wines_opencl())
-        return;
-    GetTempPathA(MAX_PATH, path);
-    snprintf(path + strlen(path), 32, "cld3d-layer-%lu.log", GetCurrentProcessId());
-    SetEnvironmentVariableA("CLD3D_LOG", "info");
-    SetEnvironmentVariableA("CLD3D_LOG_FILE", path);
-    layer_twice();
-    SetEnvironmentVariableA("CLD3D_LOG", NULL);
-    SetEnvironmentVariableA("CLD3D_LOG_FILE", NULL);
-    FILE *file = fopen(path, "rb");
-    if (CHECK(file != NULL)) {
-        fread(text, 1, sizeof(text) - 1, file);
-        fclose(file);
-    }
-    CHECK_INT(count_of(text, "passes all calls on"), 1);
-    DeleteFileA(path);
 }
 
 TAP_MAIN

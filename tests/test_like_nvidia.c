@@ -5,14 +5,6 @@
 
 #include <CL/cl_gl.h>
 
-static bool over_layer(void)
-{
-    if (getenv("CLD3D_TEST_OVER_LIKE_NVIDIA"))
-        return true;
-    SKIP("only as a part of the first case");
-    return false;
-}
-
 /* Over a device besides that has images of four channels alone. */
 static unsigned run_over_few_formats(const char *cases)
 {
@@ -30,14 +22,10 @@ static unsigned run_over_few_formats(const char *cases)
 
 CASE("over a driver that answers as NVIDIA's does", again)
 {
-    if (getenv("CLD3D_TEST_OVER_LIKE_NVIDIA")) {
-        SKIP("runs the cases below");
-        return;
-    }
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", "1");
-    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "like NVIDIA:"), 12);
+    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "like NVIDIA:"), 10);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", "1"); /* for the workarounds that go by the name */
-    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "named NVIDIA:"), 4);
+    CHECK_INT(run_over("CLD3D_TEST_LIKE_NVIDIA", "named NVIDIA:"), 2);
     test_setenv("CLD3D_TEST_NAMED_NVIDIA", NULL);
     CHECK_INT(run_over_few_formats("emulated over NVIDIA:"), 2);
     test_setenv("CLD3D_TEST_OVER_LIKE_NVIDIA", NULL);
@@ -60,7 +48,7 @@ static void make(const struct rig *rig, const cl_context_properties *list, cl_in
 SHARING_CASE("like NVIDIA: no platform is named", no_platform, RIG_NO_CONTEXT)
 {
     const cl_context_properties list[] = {rig->api->context_device, (cl_context_properties)rig->device, 0};
-    if (over_layer())
+    if (is_child("CLD3D_TEST_OVER_LIKE_NVIDIA"))
         make(rig, list, CL_SUCCESS);
 }
 
@@ -90,7 +78,7 @@ SHARING_CASE("like NVIDIA: handles of other kinds", handles_of_other_kinds, 0)
 {
     struct shared shared, spare;
     cl_int status = 1;
-    if (!over_layer() || !shared_open(rig, KIND_BUFFER, 1, &shared))
+    if (!is_child("CLD3D_TEST_OVER_LIKE_NVIDIA") || !shared_open(rig, KIND_BUFFER, 1, &shared))
         return;
     cl_command_queue second = make_queue(rig, rig->context, 0); /* beside another, events are asked for their queue */
     others_refused(rig, rig->platform, &shared);
@@ -111,7 +99,7 @@ SHARING_CASE("like NVIDIA: an acquire behind a failed event", failed_event, 0)
 {
     struct shared shared;
     cl_int status = 1;
-    if (!over_layer() || !shared_open(rig, KIND_2D, 1, &shared))
+    if (!is_child("CLD3D_TEST_OVER_LIKE_NVIDIA") || !shared_open(rig, KIND_2D, 1, &shared))
         return;
     cl_event gate = clCreateUserEvent(rig->context, &status), acquired = NULL;
     CHECK_INT(clSetUserEventStatus(gate, -5), CL_SUCCESS);
@@ -131,7 +119,7 @@ SHARING_CASE("like NVIDIA: a chain behind an event that fails", failed_chain, 0)
     struct shared shared;
     cl_event ends[3] = {NULL, NULL, NULL};
     bool acquired = true;
-    if (!over_layer() || !shared_open(rig, KIND_2D, 1, &shared))
+    if (!is_child("CLD3D_TEST_OVER_LIKE_NVIDIA") || !shared_open(rig, KIND_2D, 1, &shared))
         return;
     CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
     cl_event user = user_event(rig->context);
@@ -153,29 +141,11 @@ SHARING_CASE("like NVIDIA: a chain behind an event that fails", failed_chain, 0)
     shared_close(&shared);
 }
 
-SHARING_CASE("like NVIDIA: an acquire ends after it began", times, RIG_PROFILING)
-{
-    struct shared all[KINDS];
-    if (!over_layer() || !shared_open_all(rig, 1, all))
-        return;
-    const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
-    cl_event acquired = NULL;
-    cl_ulong start = 1, end = 0;
-    CHECK_INT(rig->acquire(rig->queue, KINDS, list, 0, NULL, &acquired), CL_SUCCESS);
-    CHECK_INT(clWaitForEvents(1, &acquired), CL_SUCCESS);
-    CHECK_INT(clGetEventProfilingInfo(acquired, CL_PROFILING_COMMAND_START, sizeof(start), &start, NULL), CL_SUCCESS);
-    CHECK_INT(clGetEventProfilingInfo(acquired, CL_PROFILING_COMMAND_END, sizeof(end), &end, NULL), CL_SUCCESS);
-    CHECK(start <= end);
-    CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
-    CHECK_INT(rig->release(rig->queue, KINDS, list, 0, NULL, NULL), CL_SUCCESS);
-    shared_close_all(all);
-}
-
 /* Given back without being set, by the program's first reference or its last. One that is set is left as it is. */
 SHARING_CASE("named NVIDIA: user events that are never set", unset_user_events, 0)
 {
     struct rig second;
-    if (!over_layer() || !second_open(rig, &second))
+    if (!is_child("CLD3D_TEST_OVER_LIKE_NVIDIA") || !second_open(rig, &second))
         return;
     cl_event once = user_event(second.context), twice = user_event(second.context), set = user_event(second.context);
     CHECK_INT(clRetainEvent(twice), CL_SUCCESS);
@@ -210,7 +180,7 @@ SHARING_CASE("like NVIDIA: a kernel without arguments", without_arguments, 0)
     const char *sources[] = {no_arguments, "kernel void k(void) { this is none }"};
     cl_int status;
     size_t size = 0;
-    if (!over_layer())
+    if (!is_child("CLD3D_TEST_OVER_LIKE_NVIDIA"))
         return;
     cl_program program = clCreateProgramWithSource(rig->context, 1, &sources[0], NULL, &status);
     CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, "-DX=1", NULL, NULL), CL_SUCCESS);
@@ -220,37 +190,6 @@ SHARING_CASE("like NVIDIA: a kernel without arguments", without_arguments, 0)
     CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, "-DX=1", NULL, NULL), CL_BUILD_PROGRAM_FAILURE);
     CHECK_INT(clGetProgramBuildInfo(program, rig->cl_device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size), CL_SUCCESS);
     CHECK(size > 1);
-    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
-}
-
-static void CL_CALLBACK is_built(cl_program program, void *data)
-{
-    (void)program;
-    atomic_fetch_add((atomic_int *)data, 1);
-}
-
-static void await(atomic_int *calls)
-{
-    for (int i = 0; i < 60000 && !atomic_load(calls); i++)
-        pause_ms(1);
-    CHECK_INT(atomic_load(calls), 1);
-}
-
-SHARING_CASE("named NVIDIA: a kernel without arguments, built with a callback, and compiled", without_arguments_later,
-             0)
-{
-    const char *source = no_arguments;
-    atomic_int calls = 0;
-    cl_int status;
-    if (!over_layer())
-        return;
-    cl_program program = clCreateProgramWithSource(rig->context, 1, &source, NULL, &status);
-    CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, "-DX=1", is_built, &calls), CL_SUCCESS);
-    await(&calls);
-    has_kernel(rig, program);
-    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
-    program = clCreateProgramWithSource(rig->context, 1, &source, NULL, &status);
-    CHECK_INT(clCompileProgram(program, 1, &rig->cl_device, "-DX=1", 0, NULL, NULL, NULL, NULL), CL_SUCCESS);
     CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
 }
 
@@ -304,7 +243,7 @@ SHARING_CASE("emulated over NVIDIA: blocking commands behind an event that fails
     const cl_image_format format = {CL_RG, CL_UNORM_INT8};
     const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = SIDE, .image_height = SIDE};
     cl_int status = 1;
-    if (!over_layer())
+    if (!is_child("CLD3D_TEST_OVER_LIKE_NVIDIA"))
         return;
     cl_mem image = clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
     CHECK_INT(status, CL_SUCCESS);

@@ -13,14 +13,6 @@
 
 #define VENDOR 0x1002
 
-static bool disguise(void)
-{
-    if (getenv(DRESSED_VARIABLE))
-        return true;
-    SKIP("only as a part of the cases above");
-    return false;
-}
-
 static void run_with(const char *cases, const char *looks)
 {
     char layers[1024];
@@ -143,26 +135,13 @@ CASE("devices that look in each way", each_look)
     }
 }
 
-CASE("a device without memory", memoryless)
-{
-    if (over_import()) {
-        SKIP("an import moves no bytes, so that no command of it is short of memory");
-        return;
-    }
-    run_with("cards: no memory", "1002:0:gfx1030;1002:0:gfx1036");
-    const char *transport = getenv("CLD3D_TRANSPORT");
-    test_setenv("CLD3D_TRANSPORT", "host");
-    run_with("cards: no memory", "1002:0:gfx1030;1002:0:gfx1036");
-    test_setenv("CLD3D_TRANSPORT", transport);
-}
-
 /* ---- what is asked of the looks ---- */
 
 static void preferred_are(struct rig *rig, bool first, bool second)
 {
     cl_device_id all[2], found[2] = {NULL, NULL};
     cl_uint count = 0;
-    if (!disguise())
+    if (!is_child(DRESSED_VARIABLE))
         return;
     const struct fake_d3d_adapter adapter = {"AMD Radeon(TM) RX 6800 (RADV NAVI21)", VENDOR, 0x73bf, {0x2a, 0}};
     fake_d3d_set_adapters(1, &adapter);
@@ -207,7 +186,7 @@ SHARING_CASE("cards: a rasteriser", rasteriser, 0)
         {"Some card (softpipe)", 0x1414, 1, {0x2a, 0}},
         {"Some card (SwiftShader)", 0x1414, 1, {0x2a, 0}},
     };
-    if (!disguise())
+    if (!is_child(DRESSED_VARIABLE))
         return;
     test_setenv(DRESSED_VARIABLE, "1414:0:Some card;1002:0:Another");
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
@@ -280,7 +259,7 @@ DX9_CASE("cards, DX9: by LUID or name", dx9_luid, RIG_NO_CONTEXT)
 {
     cl_device_id all[2], found;
     cl_uint count = 0;
-    if (!disguise())
+    if (!is_child(DRESSED_VARIABLE))
         return;
     const struct fake_d3d_adapter adapter = {"AMD Radeon(TM) RX 6800", VENDOR, 0x73bf, {0x2a, 0}};
     fake_d3d_set_adapters(1, &adapter);
@@ -317,7 +296,7 @@ static cl_device_id preferred_with(const struct dx9 *dx9, IDirect3DDevice9 *devi
 DX9_CASE("cards, DX9: hidden", dx9_hides, RIG_NO_CONTEXT)
 {
     cl_device_id all[2];
-    if (!disguise())
+    if (!is_child(DRESSED_VARIABLE))
         return;
     const struct fake_d3d_adapter adapter = {"AMD Radeon RX 6700 XT", VENDOR, 0x73df, {0x2a, 0}};
     fake_d3d_set_adapters(1, &adapter);
@@ -334,7 +313,7 @@ DX9_CASE("cards, DX9: two adapters", dx9_two_adapters, RIG_NO_CONTEXT)
 {
     cl_device_id all[2], found;
     cl_uint count = 0;
-    if (!disguise())
+    if (!is_child(DRESSED_VARIABLE))
         return;
     const struct fake_d3d_adapter cards[] = {{"Some card", VENDOR, 0x73bf, {0x2a, 0}},
                                              {"Another", 0x10de, 0x2684, {0x2b, 0}}};
@@ -422,7 +401,7 @@ SHARING_CASE("cards: one without images", one_blind, RIG_NO_CONTEXT)
     const cl_uint sets[] = {rig->api->preferred_set, rig->api->all_set};
     cl_device_id devices[2] = {NULL, NULL}, found = NULL;
     cl_uint count = 0;
-    if (!disguise())
+    if (!is_child(DRESSED_VARIABLE))
         return;
     const struct fake_d3d_adapter adapter = {"Some card", VENDOR, 0x73bf, {0x2a, 0}};
     fake_d3d_set_adapters(1, &adapter);
@@ -443,7 +422,7 @@ DX9_CASE("cards, DX9: one without images", dx9_one_blind, RIG_NO_CONTEXT)
 {
     cl_device_id devices[2] = {NULL, NULL}, found;
     cl_uint count = 0;
-    if (!disguise())
+    if (!is_child(DRESSED_VARIABLE))
         return;
     CHECK_INT(clGetDeviceIDs(dx9->rig.platform, CL_DEVICE_TYPE_ALL, 2, devices, NULL), CL_SUCCESS);
     CHECK_INT(ask_dx9(dx9, 1, &dx9->device, dx9_all, &found, &count), CL_SUCCESS);
@@ -459,7 +438,7 @@ DX9_CASE("cards, DX9: one without images", dx9_one_blind, RIG_NO_CONTEXT)
 SHARING_CASE("cards: no format", no_format, 0)
 {
     struct shared shared;
-    if (!disguise())
+    if (!is_child(DRESSED_VARIABLE))
         return;
     for (int kind = 0; kind < KINDS; kind++) {
         if (!shared_resource(rig, (enum kind)kind, 1, &shared))
@@ -477,7 +456,7 @@ DX9_CASE("cards, DX9: no format", dx9_no_format, 0)
 {
     struct dx9_surface s;
     cl_int status = 1;
-    if (!disguise() || !CHECK(dx9_make(&s, dx9, &dx9_formats[0], DX9_PLAIN, 64, 48)))
+    if (!is_child(DRESSED_VARIABLE) || !CHECK(dx9_make(&s, dx9, &dx9_formats[0], DX9_PLAIN, 64, 48)))
         return;
     const ULONG refs = rig_refs(s.surface);
     for (UINT p = 0; p < 2; p++) {
@@ -486,51 +465,6 @@ DX9_CASE("cards, DX9: no format", dx9_no_format, 0)
     }
     CHECK_INT(rig_refs(s.surface), refs);
     dx9_close_surface(&s);
-}
-
-/* ---- a device that runs out of memory ---- */
-
-static void set_memory(bool some)
-{
-    test_setenv(DRESSED_VARIABLE, some ? "1002:0:gfx1030;1002:0:gfx1036" : "1002:0:Memoryless;1002:0:gfx1036");
-}
-
-/* The driver's code is the call's, nothing is kept and nothing changes hands. */
-SHARING_CASE("cards: no memory", no_memory, 0)
-{
-    unsigned char bytes[SHARED_BYTES];
-    struct shared all[KINDS];
-    cl_event none = (cl_event)&none, event = none;
-    if (!disguise())
-        return;
-    set_memory(false);
-    for (int kind = 0; kind < KINDS; kind++)
-        if (shared_resource(rig, (enum kind)kind, 1 + (unsigned)kind, &all[kind])) {
-            refused(rig, rig->context, 0, (enum kind)kind, all[kind].resource, 0, CL_OUT_OF_HOST_MEMORY);
-            shared_close(&all[kind]);
-        }
-    set_memory(true);
-    if (!shared_open_all(rig, 1, all))
-        return;
-    const cl_mem list[] = {all[KIND_2D].object, all[KIND_BUFFER].object};
-    set_memory(false);
-    CHECK_INT(rig->acquire(rig->queue, 2, list, 0, NULL, &event), CL_OUT_OF_HOST_MEMORY);
-    set_memory(true);
-    for (int i = 0; i < 2; i++)
-        CHECK_INT(release_one(rig, list[i]), rig->api->not_acquired);
-    CHECK_INT(rig->acquire(rig->queue, 2, list, 0, NULL, NULL), CL_SUCCESS);
-    rig_pattern(bytes, sizeof(bytes), 7);
-    CHECK_INT(cl_write(rig->queue, &all[KIND_BUFFER], bytes, 0, NULL, NULL), CL_SUCCESS);
-    set_memory(false);
-    CHECK_INT(rig->release(rig->queue, 2, list, 0, NULL, &event), CL_OUT_OF_HOST_MEMORY);
-    set_memory(true);
-    CHECK(event == none);
-    for (int i = 0; i < 2; i++)
-        CHECK_INT(acquire_one(rig, list[i]), rig->api->already_acquired);
-    CHECK_INT(rig->release(rig->queue, 2, list, 0, NULL, NULL), CL_SUCCESS);
-    CHECK(d3d_has(rig, &all[KIND_BUFFER], 7));
-    CHECK(d3d_has(rig, &all[KIND_2D], 2));
-    shared_close_all(all);
 }
 
 TAP_MAIN

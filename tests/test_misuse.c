@@ -37,24 +37,20 @@ static void all_work(const struct scene *scene, cl_mem object, enum kind kind)
     }
 }
 
-SHARING_CASE("every command", every_command, 0)
+SCENE_CASE("every command", every_command, 0)
 {
-    struct scene scene;
-    if (!scene_open(rig, &scene))
-        return;
     for (int kind = 0; kind < KINDS; kind++) {
-        cl_mem object = scene.shared[kind].object;
-        all_refused(&scene, object, (enum kind)kind);
-        CHECK(d3d_has(rig, &scene.shared[kind], 1 + (unsigned)kind));
+        cl_mem object = scene->shared[kind].object;
+        all_refused(scene, object, (enum kind)kind);
+        CHECK(d3d_has(rig, &scene->shared[kind], 1 + (unsigned)kind));
         CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
-        all_work(&scene, object, (enum kind)kind);
+        all_work(scene, object, (enum kind)kind);
         CHECK_INT(release_one(rig, object), CL_SUCCESS);
-        all_refused(&scene, object, (enum kind)kind);
+        all_refused(scene, object, (enum kind)kind);
         /* A refusal changed nothing: acquire and release go on as before. */
-        d3d_fill(rig, &scene.shared[kind], 40);
-        CHECK(round_trip(rig, &scene.shared[kind], 40, 41));
+        d3d_fill(rig, &scene->shared[kind], 40);
+        CHECK(round_trip(rig, &scene->shared[kind], 40, 41));
     }
-    scene_close(&scene);
 }
 
 /* Source and destination both shared: each must be acquired. */
@@ -82,13 +78,10 @@ SHARING_CASE("source and destination", both_sides, 0)
 }
 
 /* What was mapped while it was acquired can't be unmapped when it is Direct3D's. */
-SHARING_CASE("mapped over a release", map_over_a_release, 0)
+SCENE_CASE("mapped over a release", map_over_a_release, 0)
 {
-    struct scene scene;
     cl_int status = 1;
-    if (!scene_open(rig, &scene))
-        return;
-    cl_mem object = scene.shared[KIND_BUFFER].object;
+    cl_mem object = scene->shared[KIND_BUFFER].object;
     CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
     void *mapped =
         clEnqueueMapBuffer(rig->queue, object, CL_TRUE, CL_MAP_READ, 0, SHARED_BYTES, 0, NULL, NULL, &status);
@@ -98,8 +91,7 @@ SHARING_CASE("mapped over a release", map_over_a_release, 0)
     CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
     CHECK_INT(clEnqueueUnmapMemObject(rig->queue, object, mapped, 0, NULL, NULL), CL_SUCCESS);
     CHECK_INT(release_one(rig, object), CL_SUCCESS);
-    CHECK(d3d_has(rig, &scene.shared[KIND_BUFFER], 1));
-    scene_close(&scene);
+    CHECK(d3d_has(rig, &scene->shared[KIND_BUFFER], 1));
 }
 
 /* What an unmap that is refused leaves mapped can be written to, and unmapped. Of formats that devices have and lack. */
@@ -149,17 +141,14 @@ static cl_mem part_of(cl_mem buffer, size_t origin, size_t size)
     return part;
 }
 
-SHARING_CASE("sub-buffers", sub_buffers, 0)
+SCENE_CASE("sub-buffers", sub_buffers, 0)
 {
-    struct scene scene;
-    if (!scene_open(rig, &scene))
-        return;
-    cl_mem object = scene.shared[KIND_BUFFER].object, part = part_of(object, 0, SHARED_BYTES);
-    all_refused(&scene, part, KIND_BUFFER);
+    cl_mem object = scene->shared[KIND_BUFFER].object, part = part_of(object, 0, SHARED_BYTES);
+    all_refused(scene, part, KIND_BUFFER);
     CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
-    all_work(&scene, part, KIND_BUFFER);
+    all_work(scene, part, KIND_BUFFER);
     CHECK_INT(release_one(rig, object), CL_SUCCESS);
-    all_refused(&scene, part, KIND_BUFFER);
+    all_refused(scene, part, KIND_BUFFER);
     /* One that is made while the buffer is acquired, and written: Direct3D sees it. */
     unsigned char bytes[SHARED_BYTES];
     rig_pattern(bytes, sizeof(bytes), 9);
@@ -167,38 +156,33 @@ SHARING_CASE("sub-buffers", sub_buffers, 0)
     cl_mem second = part_of(object, 0, SHARED_BYTES);
     CHECK_INT(clEnqueueWriteBuffer(rig->queue, second, CL_FALSE, 0, SHARED_BYTES, bytes, 0, NULL, NULL), CL_SUCCESS);
     CHECK_INT(release_one(rig, object), CL_SUCCESS);
-    CHECK(d3d_has(rig, &scene.shared[KIND_BUFFER], 9));
+    CHECK(d3d_has(rig, &scene->shared[KIND_BUFFER], 9));
     CHECK_INT(clEnqueueReadBuffer(rig->queue, second, CL_TRUE, 0, 16, scratch, 0, NULL, NULL), rig->api->not_acquired);
     CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(second), CL_SUCCESS);
-    scene_close(&scene);
 }
 
 /* Sub-buffers of plain buffers are nobody's business, also while shared ones are about. */
-SHARING_CASE("plain objects", plain_objects, 0)
+SCENE_CASE("plain objects", plain_objects, 0)
 {
-    struct scene scene;
-    if (!scene_open(rig, &scene))
-        return;
-    cl_mem part = part_of(scene.plain[KIND_BUFFER], 0, SHARED_BYTES);
+    cl_mem part = part_of(scene->plain[KIND_BUFFER], 0, SHARED_BYTES);
     for (int kind = 0; kind < KINDS; kind++) {
-        const cl_mem plain = scene.plain[kind];
+        const cl_mem plain = scene->plain[kind];
         /* The command's other object may not overlap with it. */
-        scene.plain[kind] = kind == KIND_BUFFER ? clCreateBuffer(rig->context, 0, SHARED_BYTES, NULL, NULL) : plain;
+        scene->plain[kind] = kind == KIND_BUFFER ? clCreateBuffer(rig->context, 0, SHARED_BYTES, NULL, NULL) : plain;
         if (kind == KIND_BUFFER) {
-            all_work(&scene, plain, KIND_BUFFER);
-            all_work(&scene, part, KIND_BUFFER);
-            CHECK_INT(clReleaseMemObject(scene.plain[kind]), CL_SUCCESS);
-            scene.plain[kind] = plain;
+            all_work(scene, plain, KIND_BUFFER);
+            all_work(scene, part, KIND_BUFFER);
+            CHECK_INT(clReleaseMemObject(scene->plain[kind]), CL_SUCCESS);
+            scene->plain[kind] = plain;
         } else {
-            CHECK_INT(read_image(&scene, plain, (enum kind)kind, NULL), CL_SUCCESS);
-            CHECK_INT(write_image(&scene, plain, (enum kind)kind, NULL), CL_SUCCESS);
-            CHECK_INT(fill_image(&scene, plain, (enum kind)kind, NULL), CL_SUCCESS);
-            CHECK_INT(map_image(&scene, plain, (enum kind)kind, NULL), CL_SUCCESS);
+            CHECK_INT(read_image(scene, plain, (enum kind)kind, NULL), CL_SUCCESS);
+            CHECK_INT(write_image(scene, plain, (enum kind)kind, NULL), CL_SUCCESS);
+            CHECK_INT(fill_image(scene, plain, (enum kind)kind, NULL), CL_SUCCESS);
+            CHECK_INT(map_image(scene, plain, (enum kind)kind, NULL), CL_SUCCESS);
         }
     }
     CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
-    scene_close(&scene);
 }
 
 /* The bytes are looked at only if `readable`: rusticl 22.3 reads nothing from images of sub-buffers. Its read's event says so, a blocking
@@ -236,18 +220,14 @@ static void use_image_of(struct rig *rig, const struct shared *shared, cl_mem of
 }
 
 /* Of a shared buffer, and of a part of it: over two generations. */
-SHARING_CASE("images of buffers and of sub-buffers", images_of_buffers, 0)
+OBJECT_CASE("images of buffers and of sub-buffers", images_of_buffers, 0, KIND_BUFFER)
 {
-    struct shared shared;
-    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
-        return;
-    cl_mem part = part_of(shared.object, 0, 64);
+    cl_mem part = part_of(shared->object, 0, 64);
     for (int i = 0; i < 2; i++) {
-        use_image_of(rig, &shared, shared.object, true, i);
-        use_image_of(rig, &shared, part, false, i);
+        use_image_of(rig, shared, shared->object, true, i);
+        use_image_of(rig, shared, part, false, i);
     }
     CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
-    shared_close(&shared);
 }
 
 /* ---- kernels ---- */
@@ -295,28 +275,25 @@ static void set_number(cl_kernel kernel, cl_ulong number)
     CHECK_INT(clSetKernelArg(kernel, 2, sizeof(number), &number), CL_SUCCESS);
 }
 
-SHARING_CASE("kernels: arguments of each kind", kernel_arguments, 0)
+SCENE_CASE("kernels: arguments of each kind", kernel_arguments, 0)
 {
     static const char *const names[] = {"buffers", "flat", "deep"};
-    struct scene scene;
-    if (!scene_open(rig, &scene))
-        return;
     for (int kind = 0; kind < KINDS; kind++) {
         cl_kernel kernel = rig_kernel(rig, kernel_source, names[kind]);
-        cl_mem object = scene.shared[kind].object;
+        cl_mem object = scene->shared[kind].object;
         if (!kernel)
             continue;
         if (kind == KIND_BUFFER)
             set_number(kernel, 0);
         set_mem(kernel, 0, object);
-        set_mem(kernel, 1, scene.plain[KIND_BUFFER]);
+        set_mem(kernel, 1, scene->plain[KIND_BUFFER]);
         launch_refused(rig, kernel);
         CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
         launch_works(rig, kernel);
         CHECK_INT(release_one(rig, object), CL_SUCCESS);
         launch_refused(rig, kernel);
         /* The argument is what is there at the launch. */
-        set_mem(kernel, 0, scene.plain[kind]);
+        set_mem(kernel, 0, scene->plain[kind]);
         launch_works(rig, kernel);
         set_mem(kernel, 0, object);
         launch_refused(rig, kernel);
@@ -325,7 +302,6 @@ SHARING_CASE("kernels: arguments of each kind", kernel_arguments, 0)
         CHECK_INT(release_one(rig, object), CL_SUCCESS);
         CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
     }
-    scene_close(&scene);
 }
 
 /* A case that gets a scene and a kernel of buffers, whose arguments are a plain one. */

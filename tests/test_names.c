@@ -8,23 +8,9 @@
 
 typedef cl_int(CL_API_CALL *set_pointer_fn)(cl_kernel, cl_uint, const void *);
 
-static bool over_below(void)
-{
-    if (getenv("CLD3D_TEST_BELOW_NAMES"))
-        return true;
-    SKIP("only as a part of the first case");
-    return false;
-}
-
 CASE("functions that a driver gives by name", again)
 {
-    if (getenv("CLD3D_TEST_BELOW_NAMES")) {
-        SKIP("runs the cases below");
-        return;
-    }
-    test_setenv("CLD3D_TEST_BELOW_NAMES", "1");
-    CHECK_INT(run_over("CLD3D_TEST_BELOW", "named:"), 4);
-    test_setenv("CLD3D_TEST_BELOW_NAMES", NULL);
+    CHECK_INT(run_child_over("CLD3D_TEST_BELOW", "named:", "CLD3D_TEST_BELOW_NAMES"), 4);
 }
 
 SHARING_CASE("named: core functions", core_functions, 0)
@@ -32,7 +18,7 @@ SHARING_CASE("named: core functions", core_functions, 0)
     struct shared shared;
     unsigned char bytes[SHARED_BYTES];
     cl_api_clEnqueueReadBuffer read;
-    if (!over_below() || !shared_open(rig, KIND_BUFFER, 1, &shared))
+    if (!is_child("CLD3D_TEST_BELOW_NAMES") || !shared_open(rig, KIND_BUFFER, 1, &shared))
         return;
     void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, "clEnqueueReadBuffer");
     if (CHECK(address != NULL)) {
@@ -53,7 +39,7 @@ SHARING_CASE("named: pointers as arguments", pointers, 0)
     const size_t one = 1;
     struct shared shared;
     set_pointer_fn set_pointer;
-    if (!over_below() || !shared_open(rig, KIND_BUFFER, 1, &shared))
+    if (!is_child("CLD3D_TEST_BELOW_NAMES") || !shared_open(rig, KIND_BUFFER, 1, &shared))
         return;
     cl_kernel kernel = rig_kernel(rig, "kernel void use(global uint *to) { to[0] = 1; }", "use");
     void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, "clSetKernelArgMemPointerINTEL");

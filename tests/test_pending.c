@@ -51,29 +51,6 @@ SHARING_CASE("pending: an acquire", acquire_pending, 0)
     }
 }
 
-/* The same with a user event that fails. */
-SHARING_CASE("pending: an acquire that fails", acquire_fails_later, 0)
-{
-    for (int kind = 0; kind < KINDS; kind++) {
-        struct shared shared;
-        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
-            continue;
-        const struct counts before = count_kept(rig, &shared);
-        cl_event user = user_event(rig->context), acquired = NULL;
-        shared.object = create(rig, &shared);
-        CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &user, &acquired), CL_SUCCESS);
-        CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
-        shared.object = NULL;
-        CHECK_INT(clSetUserEventStatus(user, -1), CL_SUCCESS);
-        counts_are(rig, &shared, before, 0, 0);
-        CHECK(rig_event_status(acquired) < 0);
-        go_on(rig);
-        CHECK_INT(clReleaseEvent(acquired), CL_SUCCESS);
-        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-        shared_close(&shared);
-    }
-}
-
 /* A written object waits for a user event on its way home when it goes; in a whole cycle an acquire behind it too, which has
  * not even begun and still needs the object. */
 static void gone_before_its_bytes(const struct rig *rig, enum kind kind, bool cycle)
@@ -101,16 +78,11 @@ static void gone_before_its_bytes(const struct rig *rig, enum kind kind, bool cy
     shared_close(&shared);
 }
 
-SHARING_CASE("pending: a release", release_pending, 0)
+SHARING_CASE("pending: a release, and a whole cycle", release_pending, 0)
 {
     for (int kind = 0; kind < KINDS; kind++)
-        gone_before_its_bytes(rig, (enum kind)kind, false);
-}
-
-SHARING_CASE("pending: a whole cycle", cycle_pending, 0)
-{
-    for (int kind = 0; kind < KINDS; kind++)
-        gone_before_its_bytes(rig, (enum kind)kind, true);
+        for (int cycle = 0; cycle < 2; cycle++)
+            gone_before_its_bytes(rig, (enum kind)kind, cycle);
 }
 
 /* Context and queue go too, and the user event last. */
@@ -181,11 +153,8 @@ SHARING_CASE("pending: a kernel", kernel_pending, 0)
 }
 
 /* A mapping is the driver's reference and not the application's. */
-SHARING_CASE("mapped: made again", mapped_and_made_again, 0)
+OBJECTS_CASE("mapped: made again", mapped_and_made_again, 0)
 {
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared *shared = &all[kind];
         CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
@@ -196,28 +165,23 @@ SHARING_CASE("mapped: made again", mapped_and_made_again, 0)
         shared->object = create(rig, shared);
         CHECK(round_trip(rig, shared, 1 + (unsigned)kind, 9));
     }
-    shared_close_all(all);
 }
 
 /* ---- events ---- */
 
 /* A user event that is released without being set blocks nothing any more, also if its handle comes again as another event. */
-SHARING_CASE("events: never set", user_events_never_set, 0)
+OBJECT_CASE("events: never set", user_events_never_set, 0, KIND_BUFFER)
 {
-    struct shared shared;
-    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
-        return;
     for (int i = 0; i < 32; i++) {
         cl_event event = user_event(rig->context), released = NULL;
         CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
         CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &event), CL_SUCCESS);
-        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-        CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &event, &released), CL_SUCCESS);
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+        CHECK_INT(rig->release(rig->queue, 1, &shared->object, 1, &event, &released), CL_SUCCESS);
         CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS); /* a deferred one would not end */
         CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
         CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
     }
-    shared_close(&shared);
 }
 
 /* Events outlive what they belong to, also those of commands that failed. */
@@ -320,11 +284,8 @@ static int deleted_calls(struct deleted *deleted)
     return atomic_load(&deleted->calls);
 }
 
-SHARING_CASE("callbacks when an object is deleted", destructor_callbacks, 0)
+OBJECTS_CASE("callbacks when an object is deleted", destructor_callbacks, 0)
 {
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
     for (int kind = 0; kind < KINDS; kind++) {
         atomic_int next = 0;
         struct deleted deleted[2] = {{.next = &next}, {.next = &next}};
@@ -343,7 +304,6 @@ SHARING_CASE("callbacks when an object is deleted", destructor_callbacks, 0)
         CHECK(atomic_load(&deleted[1].order) <
               atomic_load(&deleted[0].order)); /* the last one registered is the first */
     }
-    shared_close_all(all);
 }
 
 TAP_MAIN

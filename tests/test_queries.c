@@ -24,11 +24,8 @@ static void check_info(info_function info, cl_mem object, cl_uint name, const vo
     CHECK_INT(info(object, name, size - 1, value, NULL), CL_INVALID_VALUE);
 }
 
-SHARING_CASE("objects: resource and subresource", object_queries, 0)
+OBJECTS_CASE("objects: resource and subresource", object_queries, 0)
 {
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
     for (int kind = 0; kind < KINDS; kind++) {
         const ULONG refs = rig_refs(all[kind].resource);
         check_info(clGetMemObjectInfo, all[kind].object, rig->api->mem_resource, &all[kind].resource, sizeof(void *));
@@ -39,7 +36,6 @@ SHARING_CASE("objects: resource and subresource", object_queries, 0)
                        sizeof(subresource));
         }
     }
-    shared_close_all(all);
 }
 
 SHARING_CASE("objects: the subresource as it was given", subresource_queries, 0)
@@ -102,15 +98,12 @@ static void ask_plain_objects(const struct rig *rig, cl_context context)
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
-SHARING_CASE("objects: no resource where there is none", queries_of_other_objects, 0)
+OBJECTS_CASE("objects: no resource where there is none", queries_of_other_objects, 0)
 {
-    struct shared all[KINDS];
     cl_context plain = plain_context(rig);
     ask_plain_objects(rig, plain);
     ask_plain_objects(rig, rig->context);
     CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
-    if (!shared_open_all(rig, 1, all))
-        return;
     for (int kind = 0; kind < KINDS; kind++) {
         no_resource(other_api(rig), all[kind].object);
         if (kind != KIND_BUFFER)
@@ -124,7 +117,6 @@ SHARING_CASE("objects: no resource where there is none", queries_of_other_object
         no_resource(rig->api, part);
         CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
     }
-    shared_close_all(all);
 }
 
 /* Before any context with interop, and so before any record of the library. */
@@ -178,11 +170,8 @@ static void check_image_info(const struct shared *shared)
     CHECK_INT(clGetImageInfo(shared->object, 0x1234, sizeof(number), &number, NULL), CL_INVALID_VALUE);
 }
 
-SHARING_CASE("objects: queries of OpenCL", ordinary_queries, 0)
+OBJECTS_CASE("objects: queries of OpenCL", ordinary_queries, 0)
 {
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
     for (int kind = 0; kind < KINDS; kind++) {
         check_mem_info(rig, &all[kind]);
         if (kind != KIND_BUFFER)
@@ -194,7 +183,6 @@ SHARING_CASE("objects: queries of OpenCL", ordinary_queries, 0)
             check_image_info(&all[kind]);
         CHECK_INT(release_one(rig, all[kind].object), CL_SUCCESS);
     }
-    shared_close_all(all);
 }
 
 /* The sizes are those of the level. */

@@ -28,27 +28,6 @@ static void frame(const struct rig *rig, struct shared *shared, unsigned from, u
     drop(shared);
 }
 
-/* How many staging copies were made since the last reset: the application makes no resources meanwhile. Only the fake can
- * tell. */
-static void check_made(unsigned most)
-{
-#ifndef _WIN32
-    const unsigned made =
-        fake_d3d_calls("CreateBuffer") + fake_d3d_calls("CreateTexture2D") + fake_d3d_calls("CreateTexture3D");
-    CHECK(made <= most);
-    fake_d3d_reset();
-#else
-    (void)most;
-#endif
-}
-
-static void begin(void)
-{
-#ifndef _WIN32
-    fake_d3d_reset();
-#endif
-}
-
 /* Without a look at the bytes, for which the test would make resources of its own. */
 static void turns(const struct rig *rig, struct shared *shared, unsigned count)
 {
@@ -61,14 +40,11 @@ static void turns(const struct rig *rig, struct shared *shared, unsigned count)
 }
 
 /* A file descriptor goes with its import. What others of the process open meanwhile is not much. */
-SHARING_CASE("objects in their thousands leave no file descriptor", files, 0)
+OBJECTS_CASE("objects in their thousands leave no file descriptor", files, 0)
 {
     enum { OTHERS = 8 };
     const unsigned count = over_import() ? 10000 : 500;
-    struct shared all[KINDS];
     unsigned failed = 0;
-    if (!shared_open_all(rig, 1, all))
-        return;
     for (int kind = 0; kind < KINDS; kind++) {
         drop(&all[kind]);
         turns(rig, &all[kind], 1); /* and what is opened once */
@@ -89,42 +65,6 @@ SHARING_CASE("objects in their thousands leave no file descriptor", files, 0)
     for (int kind = 0; kind < KINDS; kind++) {
         frame(rig, &all[kind], 1 + (unsigned)kind, 9);
         shared_close(&all[kind]);
-    }
-}
-
-/* One texture after the other, of one shape: each has its own bytes. */
-SHARING_CASE("two resources of one shape take turns", alternating, 0)
-{
-    for (int kind = 0; kind < KINDS; kind++) {
-        struct shared pair[2];
-        if (!shared_resource(rig, (enum kind)kind, 10, &pair[0]))
-            continue;
-        if (shared_resource(rig, (enum kind)kind, 50, &pair[1])) {
-            for (unsigned turn = 0; turn < 8; turn++) {
-                frame(rig, &pair[0], 10 + turn, 11 + turn);
-                frame(rig, &pair[1], 50 + turn, 51 + turn);
-            }
-            shared_close(&pair[1]);
-        }
-        shared_close(&pair[0]);
-    }
-}
-
-/* One staging copy serves all objects of a shape that are not there at the same time. */
-SHARING_CASE("one staging copy for all objects of a shape", one_staging_copy, 0)
-{
-    if (skip_without_staging())
-        return;
-    for (int kind = 0; kind < KINDS; kind++) {
-        struct shared shared;
-        if (!shared_resource(rig, (enum kind)kind, 1, &shared))
-            continue;
-        turns(rig, &shared, 1); /* and what a transport tries first */
-        begin();
-        turns(rig, &shared, 10);
-        check_made(0);
-        frame(rig, &shared, 1, 2);
-        shared_close(&shared);
     }
 }
 
@@ -150,6 +90,15 @@ SHARING_CASE("more objects at once than staging copies are kept", many_at_once, 
 }
 
 #ifndef _WIN32
+/* How many staging copies were made since the last reset: the application makes no resources meanwhile. */
+static void check_made(unsigned most)
+{
+    const unsigned made =
+        fake_d3d_calls("CreateBuffer") + fake_d3d_calls("CreateTexture2D") + fake_d3d_calls("CreateTexture3D");
+    CHECK(made <= most);
+    fake_d3d_reset();
+}
+
 /* The objects of a shape are acquired and released in lists of so many. */
 static void in_lists(const struct rig *rig, const struct shared all[MANY], cl_uint at_a_time)
 {
@@ -173,7 +122,7 @@ static void stay(const struct rig *rig, struct shared all[MANY])
     CHECK_INT(rig_refs(rig->device) - before, 1);
     in_lists(rig, all, MANY);
     CHECK_INT(rig_refs(rig->device) - before, MANY);
-    begin();
+    fake_d3d_reset();
     in_lists(rig, all, 1);
     in_lists(rig, all, MANY);
     check_made(0);
@@ -255,36 +204,6 @@ SHARING_CASE("shapes take turns", other_shapes, 0)
     for (unsigned i = 0; i < SHAPES; i++)
         rig_release(resources[i]);
 }
-
-/* What a context keeps goes with it, and with it the device, while objects of it live on. */
-SHARING_CASE("the context goes", context_goes, 0)
-{
-    struct shared shared, other;
-    struct rig second = *rig;
-    cl_int status = 1;
-    if (!shared_resource(rig, KIND_2D, 1, &shared))
-        return;
-    const ULONG before = rig_refs(rig->device);
-    second.context = rig_make_context(rig, rig->device, false, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    second.queue = make_queue(rig, second.context, 0);
-    frame(&second, &shared, 1, 2);
-    if (shared_resource(rig, KIND_2D, 5, &other)) {
-        other.object = create(&second, &other);
-        CHECK(round_trip(&second, &other, 5, 6));
-        CHECK_INT(clReleaseContext(second.context), CL_SUCCESS);
-        CHECK(round_trip(&second, &other, 6, 7));
-        drop(&other);
-        shared_close(&other);
-        CHECK_INT(rig_refs(rig->device), before);
-    }
-    CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
-    shared_close(&shared);
-}
-
-#ifndef _WIN32
-
-#endif
 
 #ifndef _WIN32
 

@@ -224,15 +224,6 @@ static void count_part(void *data, unsigned index)
         atomic_fetch_add(&counted->elsewhere, 1);
 }
 
-/* Slower on helpers, so that this thread is the first to have nothing left to do. */
-static void slow_part(void *data, unsigned index)
-{
-    const struct counted_job *counted = data;
-    for (int i = os_thread() == counted->thread ? 1 : 3; i > 0; i--)
-        os_sleep_shortly();
-    count_part(data, index);
-}
-
 /* Returns how many parts other threads have run. */
 static unsigned run_parts(unsigned parts, void (*part)(void *data, unsigned index))
 {
@@ -242,26 +233,6 @@ static unsigned run_parts(unsigned parts, void (*part)(void *data, unsigned inde
     for (unsigned i = 0; i < parts; i++)
         CHECK_INT(counted.calls[i], 1);
     return counted.elsewhere;
-}
-
-CASE("each part of a job runs once", parts_each_once)
-{
-    for (unsigned processors = 1; processors <= 16; processors++) {
-        parallel_processors = processors;
-        for (unsigned parts = 0; parts <= PARTS; parts++)
-            run_parts(parts, count_part);
-    }
-}
-
-CASE("helpers run parts where there are processors for them", parts_on_helpers)
-{
-    parallel_processors = 1;
-    CHECK_INT(run_parts(PARTS, slow_part), 0);
-    for (parallel_processors = 2; parallel_processors <= 16; parallel_processors++) {
-        CHECK_INT(run_parts(1, slow_part), 0);
-        const unsigned elsewhere = run_parts(PARTS, slow_part);
-        CHECK(elsewhere > 0 && elsewhere < PARTS);
-    }
 }
 
 static void *run_many(void *unused)

@@ -16,13 +16,7 @@ static cl_context context;
 
 CASE("over a driver that takes signals", over_a_taker)
 {
-    if (getenv("CLD3D_TEST_TAKEN")) {
-        SKIP("runs the case below");
-        return;
-    }
-    test_setenv("CLD3D_TEST_TAKEN", "1");
-    CHECK_INT(run_over("CLD3D_TEST_TAKES_SIGNALS", "set again"), 1);
-    test_setenv("CLD3D_TEST_TAKEN", NULL);
+    CHECK_INT(run_child_over("CLD3D_TEST_TAKES_SIGNALS", "set again", "CLD3D_TEST_TAKEN"), 1);
 }
 
 /* ---- a process as Wine has it ---- */
@@ -143,10 +137,8 @@ static void programs(void)
 
 CASE("Wine's signal handlers are set again", set_again)
 {
-    if (!getenv("CLD3D_TEST_TAKEN")) {
-        SKIP("only as a part of the case above");
+    if (!is_child("CLD3D_TEST_TAKEN"))
         return;
-    }
     look_like_wine();
     if (!wines || !open_bridge())
         return;

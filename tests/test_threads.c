@@ -1,13 +1,13 @@
-/* Many threads at once: they make, acquire, use and release objects over one context and over their own, fight for the same
- * object, and set each other free with user events and in callbacks. CLD3D_TEST_SECONDS says how long the program runs. */
+/* Many threads at once: they make, acquire, use and release objects over one context and over their own, and fight for the same
+ * object. CLD3D_TEST_SECONDS says how long the program runs. */
 #include "sharing.h"
 
 enum { THREADS = 8 };
 
 /* ---- time ---- */
 
-/* How long one case may take: its part of the whole. Of five tests with both APIs, of which two run once per kind. */
-enum { CASES = 2 * (5 + 2 * (KINDS - 1)) };
+/* How long one case may take: its part of the whole. Of three tests with both APIs, of which one runs once per kind. */
+enum { CASES = 2 * (3 + KINDS - 1) };
 
 static double case_seconds(void)
 {
@@ -26,7 +26,6 @@ struct worker {
     unsigned number;
     struct rig rig; /* the context may be its own; the queue is */
     unsigned turns;
-    cl_kernel kernels[KINDS][2];
 };
 
 struct crew {
@@ -94,57 +93,10 @@ static void close_crew(struct crew *crew)
 {
     for (unsigned i = 0; i < THREADS; i++) {
         struct worker *worker = &crew->workers[i];
-        for (int k = 0; k < KINDS * 2; k++)
-            if (worker->kernels[k / 2][k % 2])
-                CHECK_INT(clReleaseKernel(worker->kernels[k / 2][k % 2]), CL_SUCCESS);
         CHECK_INT(clReleaseCommandQueue(worker->rig.queue), CL_SUCCESS);
         if (worker->rig.context != crew->rig->context)
             CHECK_INT(clReleaseContext(worker->rig.context), CL_SUCCESS);
     }
-}
-
-/* ---- kernels ---- */
-
-/* From the object into a plain buffer, and the other way. Not every device writes 3D images in kernels. */
-static const char source[] =
-    "kernel void get_buffer(global uint *in, global uint *out)\n"
-    "{ out[get_global_id(0)] = in[get_global_id(0)]; }\n"
-    "kernel void put_buffer(global uint *out, global uint *in)\n"
-    "{ out[get_global_id(0)] = in[get_global_id(0)]; }\n"
-    "constant sampler_t s = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
-    "uint pack(uint4 c) { return c.x | c.y << 8 | c.z << 16 | c.w << 24; }\n"
-    "uint4 unpack(uint u) { return (uint4)(u & 255, u >> 8 & 255, u >> 16 & 255, u >> 24); }\n"
-    "kernel void get_2d(read_only image2d_t in, global uint *out)\n"
-    "{ int i = get_global_id(0); out[i] = pack(read_imageui(in, s, (int2)(i % 8, i / 8))); }\n"
-    "kernel void put_2d(write_only image2d_t out, global uint *in)\n"
-    "{ int i = get_global_id(0); write_imageui(out, (int2)(i % 8, i / 8), unpack(in[i])); }\n"
-    "kernel void get_3d(read_only image3d_t in, global uint *out)\n"
-    "{ int i = get_global_id(0); out[i] = pack(read_imageui(in, s, (int4)(i % 4, i / 4 % 4, i / 16, 0))); }\n";
-
-static const char *const kernel_names[KINDS][2] = {
-    {"get_buffer", "put_buffer"}, {"get_2d", "put_2d"}, {"get_3d", NULL}};
-
-/* Each worker has kernels of its own, since arguments are the kernel's. */
-static bool make_kernels(struct crew *crew)
-{
-    cl_program program = NULL;
-    cl_context of = NULL;
-    for (unsigned i = 0; i < THREADS; i++) {
-        struct worker *worker = &crew->workers[i];
-        for (int k = 0; k < KINDS * 2; k++) {
-            const char *name = kernel_names[k / 2][k % 2];
-            cl_kernel *kernel = &worker->kernels[k / 2][k % 2];
-            if (!name)
-                continue;
-            *kernel = of == worker->rig.context ? clCreateKernel(program, name, NULL)
-                                                : rig_kernel(&worker->rig, source, name);
-            if (!CHECK(*kernel != NULL))
-                return false;
-            of = worker->rig.context;
-            CHECK_INT(clGetKernelInfo(*kernel, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL), CL_SUCCESS);
-        }
-    }
-    return true;
 }
 
 /* ---- a thread's own subresources ---- */
@@ -217,34 +169,12 @@ static bool copy_by_map(const struct rig *rig, const struct shared *shared, void
     return CHECK_INT(clEnqueueUnmapMemObject(rig->queue, shared->object, mapped, 0, NULL, NULL), CL_SUCCESS);
 }
 
-static bool copy_by_kernel(struct worker *worker, const struct shared *shared, void *bytes, bool out)
-{
-    const struct rig *rig = &worker->rig;
-    const size_t size = SHARED_BYTES / 4;
-    cl_kernel kernel = worker->kernels[shared->kind][out ? 0 : 1];
-    cl_int status = 1;
-    cl_mem plain = clCreateBuffer(rig->context, CL_MEM_READ_WRITE | (out ? 0 : CL_MEM_COPY_HOST_PTR), SHARED_BYTES,
-                                  out ? NULL : bytes, &status);
-    if (!CHECK_INT(status, CL_SUCCESS))
-        return false;
-    bool done = CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &shared->object), CL_SUCCESS) &&
-                CHECK_INT(clSetKernelArg(kernel, 1, sizeof(cl_mem), &plain), CL_SUCCESS) &&
-                CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL), CL_SUCCESS);
-    if (done && out)
-        done = CHECK_INT(clEnqueueReadBuffer(rig->queue, plain, CL_TRUE, 0, SHARED_BYTES, bytes, 0, NULL, NULL),
-                         CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(plain), CL_SUCCESS);
-    return done;
-}
-
-enum way { BY_COMMAND, BY_MAP, BY_KERNEL, WAYS };
+enum way { BY_COMMAND, BY_MAP, WAYS };
 
 static bool get(struct worker *worker, const struct shared *shared, enum way way, void *bytes)
 {
     if (way == BY_MAP)
         return copy_by_map(&worker->rig, shared, bytes, true);
-    if (way == BY_KERNEL)
-        return copy_by_kernel(worker, shared, bytes, true);
     if (!CHECK_INT(cl_read(worker->rig.queue, shared, bytes, NULL), CL_SUCCESS))
         return false;
     queue_wait(worker->rig.queue);
@@ -256,8 +186,6 @@ static bool put(struct worker *worker, const struct shared *shared, enum way way
 {
     if (way == BY_MAP)
         return copy_by_map(&worker->rig, shared, bytes, false);
-    if (way == BY_KERNEL && worker->kernels[shared->kind][1])
-        return copy_by_kernel(worker, shared, bytes, false);
     return CHECK_INT(cl_write(worker->rig.queue, shared, bytes, 0, NULL, NULL), CL_SUCCESS);
 }
 
@@ -316,7 +244,7 @@ static void own_subresources(const struct rig *rig, bool contexts)
     struct places places;
     if (!open_places(rig, &places))
         return;
-    if (open_crew(&crew, rig, contexts, own_turn) && make_kernels(&crew)) {
+    if (open_crew(&crew, rig, contexts, own_turn)) {
         crew.data = &places;
         run_crew(&crew);
     }
@@ -382,108 +310,6 @@ SHARING_CASE("all want the same object", fight_for_one, 0)
         shared_close(&prize.shared);
     }
 }
-
-/* ---- user events ---- */
-
-#ifndef _WIN32
-/* ---- callbacks ---- */
-
-/* What a callback does: it sets the next user event, and asks and enqueues what a callback may. */
-struct link {
-    const struct rig *rig;
-    cl_mem object;
-    cl_event next;
-    atomic_int calls;
-};
-
-static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
-{
-    struct link *link = data;
-    cl_event marker = NULL;
-    CHECK_INT(status, CL_COMPLETE);
-    CHECK_INT(rig_event_type(event), link->rig->api->command_release);
-    CHECK_INT(clRetainMemObject(link->object), CL_SUCCESS);
-    CHECK_INT(clEnqueueMarkerWithWaitList(link->rig->queue, 0, NULL, &marker), CL_SUCCESS);
-    CHECK_INT(clFlush(link->rig->queue), CL_SUCCESS);
-    CHECK_INT(clSetUserEventStatus(link->next, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(link->object), CL_SUCCESS);
-    atomic_fetch_add(&link->calls, 1);
-}
-
-/* A cycle of `shared` behind a user event, in a queue of its own. */
-static cl_event held_cycle(const struct rig *rig, cl_command_queue queue, const struct shared *shared,
-                           const void *bytes, cl_event user)
-{
-    cl_event released = NULL;
-    CHECK_INT(rig->acquire(queue, 1, &shared->object, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(cl_write(queue, shared, bytes, 1, &user, NULL), CL_SUCCESS);
-    CHECK_INT(rig->release(queue, 1, &shared->object, 0, NULL, &released), CL_SUCCESS);
-    return released;
-}
-
-static bool called(struct link *link)
-{
-    for (int i = 0; i < 10000 && !atomic_load(&link->calls); i++)
-        pause_ms(1);
-    return CHECK_INT(atomic_load(&link->calls), 1);
-}
-
-/* The end of a first release sets in its callback the event for which a second one waits. */
-static void callback_turn(struct worker *worker)
-{
-    const struct rig *rig = &worker->rig;
-    struct shared *both = (struct shared *)worker->crew->data + 2 * worker->number;
-    const unsigned seed = seed_of(worker, 0);
-    unsigned char bytes[2][SHARED_BYTES];
-    cl_event users[2] = {user_event(rig->context), user_event(rig->context)};
-    cl_command_queue second = make_queue(rig, rig->context, 0);
-    struct link link = {.rig = rig, .object = both[0].object, .next = users[1]};
-    for (unsigned i = 0; i < 2; i++)
-        rig_pattern(bytes[i], SHARED_BYTES, seed + i);
-    cl_event first = held_cycle(rig, rig->queue, &both[0], bytes[0], users[0]);
-    cl_event last = held_cycle(rig, second, &both[1], bytes[1], users[1]);
-    CHECK_INT(clSetEventCallback(first, CL_COMPLETE, on_event, &link), CL_SUCCESS);
-    CHECK_INT(clSetUserEventStatus(users[0], CL_COMPLETE), CL_SUCCESS);
-    CHECK(d3d_has(rig, &both[0], seed));
-    CHECK_INT(clWaitForEvents(1, &last), CL_SUCCESS);
-    CHECK(d3d_has(rig, &both[1], seed + 1));
-    called(&link);
-    for (int i = 0; i < 2; i++)
-        CHECK_INT(clReleaseEvent(users[i]), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(first), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(last), CL_SUCCESS);
-    CHECK_INT(clReleaseCommandQueue(second), CL_SUCCESS);
-}
-
-/* rusticl 22.3 calls back with its queue and event locked: a callback there must not call OpenCL. */
-static bool bears_calls_in_callbacks(const struct rig *rig)
-{
-    char name[128] = "";
-    CHECK_INT(clGetPlatformInfo(rig->platform, CL_PLATFORM_NAME, sizeof(name), name, NULL), CL_SUCCESS);
-    return strcmp(name, "rusticl") != 0;
-}
-
-SHARING_CASE("callbacks that call back", callbacks, 0)
-{
-    if (!bears_calls_in_callbacks(rig)) {
-        SKIP("this OpenCL deadlocks where a callback calls it");
-        return;
-    }
-    struct crew crew;
-    struct shared objects[2 * THREADS];
-    unsigned made = 0;
-    while (made < 2 * THREADS && shared_open(rig, (enum kind)(made % KINDS), made, &objects[made]))
-        made++;
-    if (made == 2 * THREADS && open_crew(&crew, rig, false, callback_turn)) {
-        crew.data = objects;
-        run_crew(&crew);
-        close_crew(&crew);
-    }
-    while (made > 0)
-        shared_close(&objects[--made]);
-}
-#endif
 
 /* ---- Direct3D beside it ---- */
 

@@ -71,29 +71,6 @@ BOTH_CASE("contexts: the driver of the devices, without a platform", contexts_wi
 
 /* ---- objects ---- */
 
-BOTH_CASE("objects: each in its context, used in turns", own_objects, 0)
-{
-    for (int kind = 0; kind < KINDS; kind++) {
-        struct shared shared[SIDES];
-        if (!open_both(sides, (enum kind)kind, 1, shared))
-            return;
-        for (int i = 0; i < SIDES; i++) {
-            cl_context context = NULL;
-            void *resource = NULL;
-            CHECK_INT(clGetMemObjectInfo(shared[i].object, CL_MEM_CONTEXT, sizeof(context), &context, NULL),
-                      CL_SUCCESS);
-            CHECK(context == sides[i].context);
-            CHECK_INT(
-                clGetMemObjectInfo(shared[i].object, sides[i].api->mem_resource, sizeof(resource), &resource, NULL),
-                CL_SUCCESS);
-            CHECK(resource == shared[i].resource);
-        }
-        for (unsigned turn = 0; turn < 6; turn++)
-            round_trip(&sides[turn % 2], &shared[turn % 2], 1 + turn, 3 + turn);
-        close_both(shared);
-    }
-}
-
 /* The rule that a resource has one object is a context's. */
 BOTH_CASE("objects: one resource in a context of each, in turns", one_resource, 0)
 {
@@ -108,48 +85,6 @@ BOTH_CASE("objects: one resource in a context of each, in turns", one_resource, 
         }
         round_trip(&sides[FIRST], &shared[FIRST], 7, 8);
         shared_close(&shared[FIRST]);
-    }
-}
-
-/* Formats that one driver has, and another lacks or reads wrongly. */
-BOTH_CASE("objects: formats that one driver emulates", one_texture_of_each_format, 0)
-{
-    static const struct {
-        DXGI_FORMAT format;
-        cl_uint texel;
-    } formats[] = {{DXGI_FORMAT_R16_FLOAT, 2}, {DXGI_FORMAT_R8G8_UNORM, 2}, {DXGI_FORMAT_R8_SNORM, 1}};
-    static const size_t region[3] = {8, 4, 1};
-    unsigned char bytes[SHARED_BYTES], expected[SHARED_BYTES];
-    for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
-        const struct rig_desc desc = {.format = formats[f].format, .width = 8, .height = 4};
-        const size_t size = (size_t)8 * 4 * formats[f].texel;
-        void *resource = rig_make(sides, sides->device, &desc, NULL);
-        cl_mem objects[SIDES] = {NULL};
-        if (!CHECK(resource != NULL))
-            return;
-        for (int i = 0; i < SIDES; i++)
-            objects[i] = sides[i].create_2d(sides[i].context, CL_MEM_READ_WRITE, resource, 0, NULL);
-        rig_pattern_for(formats[f].format, expected, size, 1);
-        rig_write(sides, resource, &desc, 0, expected);
-        for (unsigned turn = 0; turn < 4 && CHECK(objects[FIRST] && objects[SECOND]); turn++) {
-            const struct rig *rig = &sides[turn % 2];
-            cl_mem object = objects[turn % 2];
-            CHECK_INT(acquire_one(rig, object), CL_SUCCESS);
-            CHECK_INT(clEnqueueReadImage(rig->queue, object, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL),
-                      CL_SUCCESS);
-            CHECK_MEM(bytes, expected, size);
-            rig_pattern_for(formats[f].format, expected, size, 2 + turn);
-            CHECK_INT(
-                clEnqueueWriteImage(rig->queue, object, CL_TRUE, no_origin(), region, 0, 0, expected, 0, NULL, NULL),
-                CL_SUCCESS);
-            CHECK_INT(release_one(rig, object), CL_SUCCESS);
-            rig_read(rig, resource, &desc, 0, bytes);
-            CHECK_MEM(bytes, expected, size);
-        }
-        for (int i = 0; i < SIDES; i++)
-            if (objects[i])
-                CHECK_INT(clReleaseMemObject(objects[i]), CL_SUCCESS);
-        rig_release(resource);
     }
 }
 

@@ -3,8 +3,6 @@
 #include "common/dx9.h"
 #include "two_drivers.h"
 
-static const char source[] = "kernel void add_one(global uchar *bytes) { bytes[get_global_id(0)] += 1; }\n";
-
 /* ---- what belongs to the other ---- */
 
 /* The call is refused with the code for another context, gives no event and changes nothing. */
@@ -130,31 +128,6 @@ BOTH_CASE("what belongs to the other: commands of OpenCL", mixed_commands, 0)
     }
     for (int i = 0; i < SIDES; i++)
         CHECK_INT(release_one(&sides[i], shared[i].object), CL_SUCCESS);
-    close_both(shared);
-}
-
-/* A kernel of one driver with an argument of the other: refused when it is set, or else when the kernel is enqueued. */
-BOTH_CASE("what belongs to the other: arguments of kernels", mixed_arguments, 0)
-{
-    struct shared shared[SIDES];
-    const size_t size = SHARED_BYTES;
-    if (!open_both(sides, KIND_BUFFER, 1, shared))
-        return;
-    for (int i = 0; i < SIDES; i++) {
-        const struct rig *rig = &sides[i];
-        cl_kernel kernel = rig_kernel(rig, source, "add_one");
-        if (!CHECK(kernel != NULL))
-            break;
-        CHECK_INT(acquire_one(&sides[!i], shared[!i].object), CL_SUCCESS);
-        cl_int status = clSetKernelArg(kernel, 0, sizeof(cl_mem), &shared[!i].object);
-        if (status == CL_SUCCESS)
-            status = clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL);
-        CHECK(status != CL_SUCCESS);
-        CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-        CHECK(cl_has(sides[!i].queue, &shared[!i], 1 + (unsigned)!i));
-        CHECK_INT(release_one(&sides[!i], shared[!i].object), CL_SUCCESS);
-        CHECK(d3d_has(rig, &shared[!i], 1 + (unsigned)!i));
-    }
     close_both(shared);
 }
 

@@ -51,12 +51,11 @@ static bool take_nv_functions(struct rig *rig)
     return true;
 }
 
-SHARING_CASE("NVIDIA's names: a way there and back with each kind", nv_names, 0)
+OBJECTS_CASE("NVIDIA's names: a way there and back with each kind", nv_names, 0)
 {
     char name[64];
     cl_device_id device = NULL;
     cl_uint count = 0;
-    struct shared all[KINDS];
     snprintf(name, sizeof(name), "cl_nv_d3d%d_sharing", rig->api->version);
     CHECK(lists(rig, name));
     if (!take_nv_functions(rig))
@@ -65,11 +64,8 @@ SHARING_CASE("NVIDIA's names: a way there and back with each kind", nv_names, 0)
         rig->get_device_ids(rig->platform, rig->api->device_source, rig->device, rig->api->all_set, 1, &device, &count),
         CL_SUCCESS);
     CHECK(count >= 1 && device != NULL);
-    if (!shared_open_all(rig, 1, all))
-        return;
     for (int kind = 0; kind < KINDS; kind++)
         CHECK(round_trip(rig, &all[kind], 1 + (unsigned)kind, 20 + (unsigned)kind));
-    shared_close_all(all);
 }
 
 /* A program that takes some functions by one name and some by the other. */

@@ -30,20 +30,17 @@ static bool is_shared(VkImage image)
 
 /* ---- which images ---- */
 
-CASE("which images are exportable", which)
+VULKAN_CASE("which images are exportable", which, open_export)
 {
-    struct vulkan_rig rig;
     struct vulkan_thing image;
     struct vulkan_image found;
-    if (!open_export(&rig))
-        return;
     VkImageCreateInfo infos[] = {vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 128, 128),
                                  vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 128, 127), frame(), frame(), frame()};
     infos[2].tiling = VK_IMAGE_TILING_LINEAR;
     infos[3].format = VK_FORMAT_D32_SFLOAT;
     infos[4].mipLevels = 4; /* and only sampled */
     for (size_t i = 0; i < sizeof(infos) / sizeof(infos[0]); i++) {
-        if (!vulkan_make_image(&rig, &infos[i], 4096, &image))
+        if (!vulkan_make_image(rig, &infos[i], 4096, &image))
             continue;
         if (i > 0) {
             CHECK_INT(image.offset, 4096); /* nobody has asked for memory of its own */
@@ -56,9 +53,8 @@ CASE("which images are exportable", which)
             CHECK_REFUSED(side.find_place(HANDLE_NUMBER(image.image), VK_IMAGE_ASPECT_COLOR_BIT, 0, 0,
                                           &(struct vulkan_place){0}, side_why));
         }
-        vulkan_drop(&rig, &image);
+        vulkan_drop(rig, &image);
     }
-    vulkan_close(&rig);
 }
 
 /* A device has the functions that it has without the layer. */
@@ -80,19 +76,15 @@ CASE("the same functions as without the layer", same_functions)
 }
 
 /* An image in memory that is not dedicated to it is not shared. */
-CASE("images without dedicated memory", not_dedicated)
+VULKAN_CASE("images without dedicated memory", not_dedicated, open_export)
 {
-    struct vulkan_rig rig;
     struct vulkan_thing image;
-    if (!open_export(&rig))
-        return;
     const VkImageCreateInfo info = frame();
-    rig.never_dedicates = true;
-    if (vulkan_make_image(&rig, &info, 4096, &image)) {
+    rig->never_dedicates = true;
+    if (vulkan_make_image(rig, &info, 4096, &image)) {
         CHECK_INT(is_shared(image.image), 0);
-        vulkan_drop(&rig, &image);
+        vulkan_drop(rig, &image);
     }
-    vulkan_close(&rig);
 }
 
 /* ---- bytes ---- */
@@ -262,53 +254,15 @@ CASE("images that the program has imported", own_imports)
     close_two(&rig, &other);
 }
 
-/* Without the kind of export that OpenCL takes, or beside others in memory, they can be copied. */
-CASE("images that it shares in another way", other_exports)
+VULKAN_CASE("buffers by their addresses", buffers, open_export)
 {
-    static _Alignas(65536) unsigned char bytes[WIDTH * HEIGHT * 4 + 65536];
-    const VkExternalMemoryImageCreateInfo by_address = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
-                                                        VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT};
-    const VkImportMemoryHostPointerInfoEXT import = {VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT, NULL,
-                                                     VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT, bytes};
-    struct vulkan_rig rig;
-    struct vulkan_thing image = {0};
-    if (!open_export(&rig))
-        return;
-    VkImageCreateInfo info = external_frame();
-    rig.exports = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
-    rig.never_dedicates = true;
-    if (vulkan_make_image(&rig, &info, 0, &image)) {
-        check_only_recorded(HANDLE_NUMBER(image.image));
-        vulkan_drop(&rig, &image);
-    }
-    info.pNext = &by_address;
-    if (CHECK_INT(rig.CreateImage(rig.device, &info, NULL, &image.image), VK_SUCCESS)) {
-        VkMemoryRequirements needs;
-        rig.GetImageMemoryRequirements(rig.device, image.image, &needs);
-        const VkMemoryAllocateInfo allocate = {
-            VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &import, needs.size,
-            vulkan_memory_type(&rig, needs.memoryTypeBits, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)};
-        CHECK(needs.size <= sizeof(bytes));
-        CHECK_INT(rig.AllocateMemory(rig.device, &allocate, NULL, &image.memory), VK_SUCCESS);
-        CHECK_INT(rig.BindImageMemory(rig.device, image.image, image.memory, 0), VK_SUCCESS);
-        check_only_recorded(HANDLE_NUMBER(image.image));
-        vulkan_drop(&rig, &image);
-    }
-    vulkan_close(&rig);
-}
-
-CASE("buffers by their addresses", buffers)
-{
-    struct vulkan_rig rig;
     struct vulkan_thing shared, plain;
     struct vulkan_memory found = {0};
     int32_t file = -1;
-    if (!open_export(&rig))
-        return;
-    if (vulkan_make_buffer(&rig, SMALLEST, VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, &shared) &&
-        vulkan_make_buffer(&rig, SMALLEST, 0, &plain)) {
+    if (vulkan_make_buffer(rig, SMALLEST, VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT, &shared) &&
+        vulkan_make_buffer(rig, SMALLEST, 0, &plain)) {
         const VkBufferDeviceAddressInfo info = {VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, NULL, shared.buffer};
-        const uint64_t address = rig.GetBufferDeviceAddress(rig.device, &info);
+        const uint64_t address = rig->GetBufferDeviceAddress(rig->device, &info);
         if (side_done(side.find_buffer(address + 256, 1024, &found, side_why))) {
             CHECK_INT(found.offset, 256);
             CHECK_INT(found.size, 1024);
@@ -323,11 +277,10 @@ CASE("buffers by their addresses", buffers)
         CHECK_REFUSED(side.find_buffer(address - 1, 16, &found, side_why));
         CHECK_REFUSED(side.find_buffer(address + 16, UINT64_MAX - 8, &found, side_why));
         CHECK_REFUSED(side.find_buffer(0, 1, &found, side_why));
-        vulkan_drop(&rig, &plain);
-        vulkan_drop(&rig, &shared);
+        vulkan_drop(rig, &plain);
+        vulkan_drop(rig, &shared);
         CHECK_REFUSED(side.find_buffer(address, 1, &found, side_why));
     }
-    vulkan_close(&rig);
 }
 
 /* ---- images that are passed ---- */
@@ -367,65 +320,18 @@ CASE("images that are not passed", passes_refused)
     close_two(&rig, &other);
 }
 
-enum { MOVES = 200 };
-
-struct mover {
-    struct vulkan_move move;
-    unsigned moved;
-};
-
-static void keep_passing(void *data)
-{
-    struct mover *mover = data;
-    for (unsigned i = 0; i < MOVES; i++)
-        mover->moved += (unsigned)side.pass(&mover->move, 1, i % 2, NULL);
-}
-
-/* The program draws in other images meanwhile: its own thread does not know that its queue has other users. */
-CASE("images are passed beside the program's submissions", beside_submissions)
-{
-    static unsigned char bytes[WIDTH * HEIGHT * 4];
-    struct vulkan_rig rig;
-    struct vulkan_thing images[3];
-    struct mover movers[2] = {{MOVE(0, VK_IMAGE_LAYOUT_GENERAL, 0), 0}, {MOVE(0, VK_IMAGE_LAYOUT_GENERAL, 0), 0}};
-    struct test_job jobs[2] = {{keep_passing, &movers[0]}, {keep_passing, &movers[1]}};
-    test_thread threads[2];
-    if (!open_export(&rig))
-        return;
-    const VkImageCreateInfo info = frame();
-    for (unsigned i = 0; i < 3; i++)
-        if (vulkan_make_image(&rig, &info, 0, &images[i]))
-            vulkan_put(&rig, images[i].image, &all, bytes, VULKAN_DISCARD);
-    for (unsigned i = 0; i < 2; i++)
-        movers[i].move.name = HANDLE_NUMBER(images[i].image);
-    for (unsigned i = 0; i < 2; i++)
-        CHECK(test_thread_start(&threads[i], &jobs[i]));
-    for (unsigned i = 0; i < 200; i++)
-        vulkan_put(&rig, images[2].image, &all, bytes, 0);
-    for (unsigned i = 0; i < 2; i++) {
-        test_thread_join(threads[i]);
-        CHECK_INT(movers[i].moved, MOVES);
-    }
-    for (unsigned i = 0; i < 3; i++)
-        vulkan_drop(&rig, &images[i]);
-    vulkan_close(&rig);
-}
-
 /* ---- file descriptors ---- */
 
 /* None is lost. When there is none left, the answer says so, and the next export works. */
-CASE("10,000 exports leave no file descriptor; none is left", files)
+VULKAN_CASE("10,000 exports leave no file descriptor; none is left", files, open_export)
 {
-    struct vulkan_rig rig;
     struct vulkan_thing image;
     struct vulkan_image found;
     struct rlimit limit, few;
     int32_t taken[256] = {-1};
     unsigned bad = 0, count = 0;
-    if (!open_export(&rig))
-        return;
     const VkImageCreateInfo info = frame();
-    if (vulkan_make_image(&rig, &info, 0, &image) &&
+    if (vulkan_make_image(rig, &info, 0, &image) &&
         side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why))) {
         const unsigned before = side_files();
         for (unsigned i = 0; i < CYCLES; i++)
@@ -446,11 +352,10 @@ CASE("10,000 exports leave no file descriptor; none is left", files)
         if (side_done(side.export(found.memory.memory, &taken[0], side_why)))
             CHECK_INT(side.close((uint64_t)taken[0]), 1);
         CHECK_INT(setrlimit(RLIMIT_NOFILE, &limit), 0);
-        vulkan_drop(&rig, &image);
+        vulkan_drop(rig, &image);
     }
     CHECK_INT(side.close(UINT64_MAX), 0);
     CHECK_INT(side.close(99999), 0);
-    vulkan_close(&rig);
 }
 
 TAP_MAIN

@@ -105,91 +105,57 @@ static void check_found(const struct image_kind *kind, const struct vulkan_thing
     CHECK(found.memory.memory != 0 && found.memory.mapped != 0);
 }
 
-CASE("images: what is told of them, and their bytes both ways", bytes_of_images)
+VULKAN_CASE("images: what is told of them, and their bytes both ways", bytes_of_images, open_layer)
 {
-    struct vulkan_rig rig;
-    if (!open_layer(&rig))
-        return;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         const struct image_kind *kind = &kinds[i];
         const VkImageCreateInfo info = info_of(kind);
         struct vulkan_thing image;
-        if (!vulkan_make_image(&rig, &info, i % 2 ? 3 * ALIGNED : 0, &image))
+        if (!vulkan_make_image(rig, &info, i % 2 ? 3 * ALIGNED : 0, &image))
             continue;
         check_found(kind, &image);
         for (uint32_t level = 0; level < kind->levels; level++)
             for (uint32_t layer = 0; layer < kind->layers; layer++)
-                both_ways(&rig, image.image,
+                both_ways(rig, image.image,
                           &(struct vulkan_part){VK_IMAGE_ASPECT_COLOR_BIT, level, layer, at_level(kind->width, level),
                                                 at_level(kind->height, level), at_level(kind->depth, level),
                                                 kind->bytes},
                           level + layer ? 0 : VULKAN_DISCARD);
-        vulkan_drop(&rig, &image);
+        vulkan_drop(rig, &image);
     }
-    vulkan_close(&rig);
-}
-
-/* An image that the program exports is used where it lies if it is linear already. */
-CASE("images that the program exports", own_exports)
-{
-    const VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
-                                                      VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    struct vulkan_rig rig;
-    struct vulkan_thing image;
-    if (!open_layer(&rig))
-        return;
-    VkImageCreateInfo info = info_of(&kinds[0]);
-    info.pNext = &external;
-    info.tiling = VK_IMAGE_TILING_LINEAR;
-    rig.exports = external.handleTypes;
-    if (vulkan_make_image(&rig, &info, ALIGNED, &image)) {
-        check_found(&kinds[0], &image);
-        both_ways(&rig, image.image,
-                  &(struct vulkan_part){VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, kinds[0].width, kinds[0].height, 1, 4},
-                  VULKAN_DISCARD);
-        vulkan_drop(&rig, &image);
-    }
-    vulkan_close(&rig);
 }
 
 /* The planes of NV12 and P010: each in its place, each with its own bytes. */
-CASE("planes", planes)
+VULKAN_CASE("planes", planes, open_layer)
 {
     static const VkFormat videos[] = {VK_FORMAT_G8_B8R8_2PLANE_420_UNORM,
                                       VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16};
     enum { WIDTH = 64, HEIGHT = 48 };
-    struct vulkan_rig rig;
     unsigned tried = 0;
-    if (!open_layer(&rig))
-        return;
     for (uint32_t i = 0; i < 2; i++) {
         const VkImageCreateInfo info = vulkan_image_info(videos[i], WIDTH, HEIGHT);
         struct vulkan_thing image;
-        if (!vulkan_has_format(&rig, videos[i], VK_IMAGE_TILING_LINEAR) || !vulkan_make_image(&rig, &info, 0, &image))
+        if (!vulkan_has_format(rig, videos[i], VK_IMAGE_TILING_LINEAR) || !vulkan_make_image(rig, &info, 0, &image))
             continue;
-        both_ways(&rig, image.image, &(struct vulkan_part){VK_IMAGE_ASPECT_PLANE_0_BIT, 0, 0, WIDTH, HEIGHT, 1, i + 1},
+        both_ways(rig, image.image, &(struct vulkan_part){VK_IMAGE_ASPECT_PLANE_0_BIT, 0, 0, WIDTH, HEIGHT, 1, i + 1},
                   VULKAN_DISCARD);
-        both_ways(&rig, image.image,
+        both_ways(rig, image.image,
                   &(struct vulkan_part){VK_IMAGE_ASPECT_PLANE_1_BIT, 0, 0, WIDTH / 2, HEIGHT / 2, 1, 2 * i + 2}, 0);
         CHECK_REFUSED(side.find_place(HANDLE_NUMBER(image.image), VK_IMAGE_ASPECT_COLOR_BIT, 0, 0,
                                       &(struct vulkan_place){0}, side_why));
-        vulkan_drop(&rig, &image);
+        vulkan_drop(rig, &image);
         tried++;
     }
-    vulkan_close(&rig);
     if (!tried)
         SKIP("the driver has no linear images with planes");
 }
 
 /* ---- what is not shared ---- */
 
-CASE("what is not shared", not_shared)
+VULKAN_CASE("what is not shared", not_shared, open_layer)
 {
-    struct vulkan_rig rig;
     struct vulkan_image found;
     struct vulkan_place place;
-    if (!open_layer(&rig))
-        return;
     const VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
                                                       VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     /* Of some swap chain. Its own images are none that a program makes. */
@@ -208,25 +174,21 @@ CASE("what is not shared", not_shared)
     infos[6].pNext = &chain;
     for (size_t i = 0; i < sizeof(infos) / sizeof(infos[0]); i++) {
         struct vulkan_thing image;
-        if (!vulkan_make_image(&rig, &infos[i], 0, &image))
+        if (!vulkan_make_image(rig, &infos[i], 0, &image))
             continue;
         CHECK_REFUSED(side.find_image(HANDLE_NUMBER(image.image), &found, side_why));
         CHECK_REFUSED(side.find_place(HANDLE_NUMBER(image.image), VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &place, side_why));
-        vulkan_drop(&rig, &image);
+        vulkan_drop(rig, &image);
     }
-    vulkan_close(&rig);
 }
 
 /* Mappings by functions that the layer does not follow, as Wine's for 32-bit programs: images are only copied. */
-CASE("memory that is mapped in another way", maps_otherwise)
+VULKAN_CASE("memory that is mapped in another way", maps_otherwise, open_layer)
 {
-    struct vulkan_rig rig;
     struct vulkan_thing image;
-    if (!open_layer(&rig))
-        return;
     const VkImageCreateInfo info = vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 256, 256);
-    if (vulkan_has_extension(&rig, "VK_KHR_map_memory2")) {
-        struct vulkan_rig other = rig;
+    if (vulkan_has_extension(rig, "VK_KHR_map_memory2")) {
+        struct vulkan_rig other = *rig;
         other.extension = "VK_KHR_map_memory2";
         if (vulkan_open_device(&other) && vulkan_make_image(&other, &info, 0, &image)) {
             check_only_recorded(HANDLE_NUMBER(image.image));
@@ -236,7 +198,6 @@ CASE("memory that is mapped in another way", maps_otherwise)
     } else {
         SKIP("the driver has no VK_KHR_map_memory2");
     }
-    vulkan_close(&rig);
 }
 
 /* What a program is told with the layer is what it is told without. */
@@ -272,27 +233,23 @@ CASE("the same answers as without the layer", same_answers)
 /* ---- life ---- */
 
 /* The program's mapping and ours are one, and the program's unmapping leaves ours. */
-CASE("memory is mapped once", mapped_once)
+VULKAN_CASE("memory is mapped once", mapped_once, open_layer)
 {
-    struct vulkan_rig rig;
     struct vulkan_thing image;
     struct vulkan_image found;
     char *data = NULL;
-    if (!open_layer(&rig))
-        return;
     const VkImageCreateInfo info = info_of(&kinds[0]);
-    if (vulkan_make_image(&rig, &info, ALIGNED, &image)) {
-        CHECK_INT(rig.MapMemory(rig.device, image.memory, ALIGNED, VK_WHOLE_SIZE, 0, (void **)&data), VK_SUCCESS);
+    if (vulkan_make_image(rig, &info, ALIGNED, &image)) {
+        CHECK_INT(rig->MapMemory(rig->device, image.memory, ALIGNED, VK_WHOLE_SIZE, 0, (void **)&data), VK_SUCCESS);
         if (side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why)))
             CHECK_INT(found.memory.mapped, (uintptr_t)data);
-        rig.UnmapMemory(rig.device, image.memory);
+        rig->UnmapMemory(rig->device, image.memory);
         memset((void *)(uintptr_t)found.memory.mapped, 0x5a, 64);
-        CHECK_INT(rig.MapMemory(rig.device, image.memory, ALIGNED + 32, 64, 0, (void **)&data), VK_SUCCESS);
+        CHECK_INT(rig->MapMemory(rig->device, image.memory, ALIGNED + 32, 64, 0, (void **)&data), VK_SUCCESS);
         CHECK_INT((uintptr_t)data, found.memory.mapped + 32);
         CHECK_INT(data[0], 0x5a);
-        vulkan_drop(&rig, &image); /* mapped as it is */
+        vulkan_drop(rig, &image); /* mapped as it is */
     }
-    vulkan_close(&rig);
 }
 
 CASE("memory that is held", held)
@@ -339,23 +296,20 @@ CASE("memory that is held", held)
     vulkan_close(&rig);
 }
 
-CASE("what is gone or never was", gone)
+VULKAN_CASE("what is gone or never was", gone, open_layer)
 {
-    struct vulkan_rig rig;
     struct vulkan_image found;
     struct vulkan_place place;
-    if (!open_layer(&rig))
-        return;
     const VkImageCreateInfo info = info_of(&kinds[0]);
     struct vulkan_thing image;
-    if (vulkan_make_image(&rig, &info, 0, &image)) {
+    if (vulkan_make_image(rig, &info, 0, &image)) {
         const uint64_t handle = HANDLE_NUMBER(image.image);
         CHECK_INT(side.find_image(handle, &found, NULL), 1);
         CHECK_REFUSED(side.find_place(handle, VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, &place, side_why));
         CHECK_REFUSED(side.find_place(handle, VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, &place, side_why));
         CHECK_REFUSED(side.find_place(handle, VK_IMAGE_ASPECT_PLANE_0_BIT, 0, 0, &place, side_why));
         CHECK_REFUSED(side.find_place(handle, UINT64_MAX, UINT64_MAX, UINT64_MAX, &place, side_why));
-        vulkan_drop(&rig, &image);
+        vulkan_drop(rig, &image);
         CHECK_REFUSED(side.find_image(handle, &found, side_why));
         CHECK_REFUSED(side.find_place(handle, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, &place, side_why));
         CHECK_INT(side.find_image(handle, &found, NULL), 0);
@@ -363,11 +317,10 @@ CASE("what is gone or never was", gone)
     for (uint64_t handle = 0; handle < 4; handle++)
         CHECK_REFUSED(side.find_image(handle * 0x5555555555555555u, &found, side_why));
     VkImage unbound = VK_NULL_HANDLE;
-    CHECK_INT(rig.CreateImage(rig.device, &info, NULL, &unbound), VK_SUCCESS);
+    CHECK_INT(rig->CreateImage(rig->device, &info, NULL, &unbound), VK_SUCCESS);
     CHECK_INT(side.find_image(HANDLE_NUMBER(unbound), &found, side_why), 1);
     CHECK(!found.memory.memory && !found.memory.exportable && !found.memory.mapped);
-    rig.DestroyImage(rig.device, unbound, NULL);
-    vulkan_close(&rig);
+    rig->DestroyImage(rig->device, unbound, NULL);
 }
 
 /* ---- threads ---- */
@@ -394,18 +347,14 @@ static void one_thread(void *data)
     }
 }
 
-CASE("threads", threads)
+VULKAN_CASE("threads", threads, open_layer)
 {
-    struct vulkan_rig rig;
     test_thread all[THREADS];
-    struct test_job job = {one_thread, &rig};
-    if (!open_layer(&rig))
-        return;
+    struct test_job job = {one_thread, rig};
     for (unsigned i = 0; i < THREADS; i++)
         test_thread_start(&all[i], &job);
     for (unsigned i = 0; i < THREADS; i++)
         test_thread_join(all[i]);
-    vulkan_close(&rig);
 }
 
 TAP_MAIN

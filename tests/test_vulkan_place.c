@@ -1,5 +1,5 @@
-/* Which images are taken for what Direct3D tells of them, and which are not: each fact of an image, and each thing that can change
- * while an object is shared, on its own (src/transport/vulkan_place.c). */
+/* Which images are taken for what Direct3D tells of them, and which are not: each fact of an image, on its own
+ * (src/transport/vulkan_place.c). */
 #include "tap.h"
 #include "transport/vulkan_object.h"
 
@@ -8,128 +8,7 @@
 #include <d3dcommon.h>
 #include <dxgiformat.h>
 
-enum { IMAGE = 0x10, ADDRESS = 0x20000, NEW_LAYOUT = 7 };
-
-/* ---- what stands below ---- */
-
-/* What Direct3D and the Vulkan side tell now. */
-static struct native_place place_now;
-static struct vulkan_image image_now;
-static bool d3d_finds, vulkan_finds;
-
-static bool find(const struct surface *surface, struct native_place *place, char *why, size_t why_size)
-{
-    (void)surface;
-    *place = place_now;
-    snprintf(why, why_size, "Direct3D's reason");
-    return d3d_finds;
-}
-
-static bool find_again(const struct surface *surface, struct native_place *place)
-{
-    (void)surface;
-    *place = place_now;
-    return d3d_finds;
-}
-
-static uint64_t find_image(uint64_t image, struct vulkan_image *found, char *why)
-{
-    CHECK(image == place_now.image);
-    *found = image_now;
-    snprintf(why, VULKAN_WHY, "the image's reason");
-    return vulkan_finds;
-}
-
-static uint64_t find_buffer(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why)
-{
-    CHECK(address == place_now.address);
-    CHECK_INT(size, 64);
-    *found = image_now.memory;
-    snprintf(why, VULKAN_WHY, "the buffer's reason");
-    return vulkan_finds;
-}
-
-static const struct native_ops native = {.find = find, .find_again = find_again};
-static const struct d3d_api api = {.name = "a Direct3D", .native = &native};
-static const struct vulkan_side side = {.find_image = find_image, .find_buffer = find_buffer};
-static const struct surface surface = {.api = &api, .desc = {.width = 64, .height = 1, .depth = 1}};
-
-static void found_again(uint64_t image, uint64_t address)
-{
-    place_now = (struct native_place){.image = image, .address = address, .layout = 1};
-    image_now = (struct vulkan_image){
-        .memory = {.memory = 1, .memory_size = 4096, .offset = 256, .size = 1024, .mapped = 0x7000}, .format = 37};
-    d3d_finds = vulkan_finds = true;
-}
-
-/* ---- where a surface lies ---- */
-
-static bool is_located(const char *reason)
-{
-    char why[VULKAN_WHY] = "";
-    struct vulkan_location at;
-    const bool located = vulkan_locate(&side, &surface, &at, why);
-    CHECK_STR(why, reason);
-    return located;
-}
-
-CASE("what is not found is told with its reason", not_located)
-{
-    found_again(IMAGE, 0);
-    d3d_finds = false;
-    CHECK(!is_located("Direct3D's reason"));
-    found_again(IMAGE, 0);
-    vulkan_finds = false;
-    CHECK(!is_located("the image's reason"));
-    place_now.sampled_levels = true;
-    CHECK(!is_located("the layer exports no sampled textures of several levels"));
-    found_again(0, ADDRESS);
-    vulkan_finds = false;
-    CHECK(!is_located("the buffer's reason"));
-}
-
-static bool is_there(struct vulkan_location *at)
-{
-    char why[VULKAN_WHY];
-    return vulkan_is_there(&side, &surface, at, why);
-}
-
-/* An image or a buffer is located and looked for again. Its layout may change; nothing else. */
-static void stays(uint64_t image, uint64_t address)
-{
-    char why[VULKAN_WHY];
-    struct vulkan_location at;
-    found_again(image, address);
-    CHECK(vulkan_locate(&side, &surface, &at, why));
-    CHECK(at.native.image == image && at.native.address == address && at.native.layout == 1);
-    CHECK_INT(at.image.format, image ? 37 : 0); /* of a buffer, its memory alone */
-    CHECK_INT(at.image.memory.offset, 256);
-    place_now.layout = NEW_LAYOUT;
-    CHECK(is_there(&at));
-    CHECK_INT(at.native.layout, NEW_LAYOUT);
-    d3d_finds = false;
-    CHECK(!is_there(&at));
-    d3d_finds = true;
-    vulkan_finds = false;
-    CHECK(!is_there(&at));
-    vulkan_finds = true;
-    uint64_t *const facts[] = {&image_now.memory.memory, &image_now.memory.offset, &image_now.memory.size,
-                               &image_now.memory.mapped};
-    for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
-        *facts[i] += 16;
-        CHECK(!is_there(&at));
-        *facts[i] -= 16;
-        CHECK(is_there(&at));
-    }
-    *(image ? &place_now.image : &place_now.address) += 256;
-    CHECK(!is_there(&at));
-}
-
-CASE("images and buffers are found, and are where they were", both_stay)
-{
-    stays(IMAGE, 0);
-    stays(0, ADDRESS);
-}
+enum { IMAGE = 0x10 };
 
 /* ---- what an image holds ---- */
 

@@ -245,12 +245,6 @@ static void pass_and_back(void)
     pass_list(1, true);
 }
 
-static void *pass_there(void *data)
-{
-    pass_list(1, false);
-    return data;
-}
-
 static void *destroy(void *image)
 {
     vulkan_DestroyImage(device.handle, image, NULL);
@@ -277,19 +271,6 @@ CASE("an image is destroyed when the layer's commands with it are over", destroy
     CHECK(await(&submitted[0], 0));
     CHECK(destroys_meanwhile(2, PATIENCE / 2));
     CHECK(!destroys_meanwhile(1, SHORT));
-    close_device();
-}
-
-CASE("an image is destroyed while the layer waits for another", destroyed_during)
-{
-    pthread_t thread;
-    open_device();
-    if (CHECK(pthread_create(&thread, NULL, pass_there, NULL) == 0)) {
-        CHECK(await(&waiting, PATIENCE));
-        CHECK(destroys_meanwhile(2, PATIENCE / 2));
-        set(&released);
-        pthread_join(thread, NULL);
-    }
     close_device();
 }
 

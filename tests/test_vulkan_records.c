@@ -57,22 +57,6 @@ static void *add(enum vulkan_kind kind, struct vulkan_device *device, uint64_t h
     return record;
 }
 
-CASE("devices by their handles", devices_by_handle)
-{
-    void *other = &other;
-    open_devices();
-    for (int i = 0; i < DEVICES; i++)
-        CHECK(vulkan_device_of(&dispatchable[i]) == &devices[i]);
-    CHECK(vulkan_device_of(&other) == NULL);
-    vulkan_device_remove(&devices[1]);
-    for (int i = 0; i < DEVICES; i++)
-        CHECK(vulkan_device_of(&dispatchable[i]) == (i == 1 ? NULL : &devices[i]));
-    vulkan_device_add(&devices[1]);
-    CHECK(vulkan_side_here() != NULL);
-    close_devices();
-    CHECK(vulkan_side_here() == NULL);
-}
-
 CASE("a handle that two devices have is ambiguous", ambiguous_images)
 {
     char why[VULKAN_WHY] = "";
@@ -154,45 +138,6 @@ CASE("buffers by their addresses; those that two devices have are ambiguous", ad
     vulkan_device_add(&devices[1]);
     close_devices();
     check_buffer(0x10900, 0, 0, 0);
-}
-
-/* ---- how images are created ---- */
-
-/* A driver that exports every image. */
-static VKAPI_ATTR VkResult VKAPI_CALL all_images(VkPhysicalDevice physical,
-                                                 const VkPhysicalDeviceImageFormatInfo2 *info,
-                                                 VkImageFormatProperties2 *found)
-{
-    (void)physical, (void)info;
-    VkExternalImageFormatProperties *external = found->pNext;
-    found->imageFormatProperties = (VkImageFormatProperties){{64, 64, 1}, 1, 1, VK_SAMPLE_COUNT_1_BIT, 1 << 20};
-    external->externalMemoryProperties = (VkExternalMemoryProperties){VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT, 0, 0};
-    return VK_SUCCESS;
-}
-
-/* An image that the program itself shares is created as requested. */
-CASE("images that the program shares are created as requested", plans)
-{
-    VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
-                                                VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                              .imageType = VK_IMAGE_TYPE_2D,
-                              .format = VK_FORMAT_R8_UNORM,
-                              .extent = {64, 64, 1},
-                              .mipLevels = 1,
-                              .arrayLayers = 1,
-                              .samples = VK_SAMPLE_COUNT_1_BIT};
-    const struct vulkan_instance below = {.GetPhysicalDeviceImageFormatProperties2 = all_images};
-    const struct vulkan_device device = {.instance = &below, .method = VULKAN_EXPORT};
-    struct vulkan_plan plan;
-    CHECK(vulkan_plan_image(&device, &info, &plan));
-    CHECK(plan.info.pNext == &plan.external && plan.external.handleTypes == external.handleTypes);
-    info.pNext = &external;
-    CHECK(vulkan_plan_image(&device, &info, &plan));
-    CHECK(plan.info.pNext == &external && !plan.again);
-    external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
-    CHECK(!vulkan_plan_image(&device, &info, &plan));
-    CHECK(plan.info.pNext == &external);
 }
 
 /* ---- how memory is allocated ---- */

@@ -29,16 +29,11 @@ static cl_int outcome(cl_event event)
     return rig_event_status(event);
 }
 
-/* ---- wait lists that are fine ---- */
-
 /* ---- an acquire behind a user event ---- */
 
 /* The call returns at once and the object is acquired from then on; the event tells when its bytes are there. */
-SHARING_CASE("acquire behind a user event", acquire_waits, 0)
+OBJECTS_CASE("acquire behind a user event", acquire_waits, 0)
 {
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
     const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
     unsigned char bytes[KINDS][SHARED_BYTES], expected[SHARED_BYTES];
     cl_event user = user_event(rig->context), acquired = NULL;
@@ -62,17 +57,13 @@ SHARING_CASE("acquire behind a user event", acquire_waits, 0)
         end_event(acquired);
     }
     end_event(user);
-    shared_close_all(all);
 }
 
 /* ---- wait lists with an event that has failed ---- */
 
 /* The call is fine, its event is not, and the objects belong to Direct3D as before. */
-SHARING_CASE("acquire after a failure", acquire_after_a_failure, 0)
+OBJECTS_CASE("acquire after a failure", acquire_after_a_failure, 0)
 {
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
     const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
     const cl_event wait[] = {settled_event(rig, CL_COMPLETE), settled_event(rig, -17)};
     cl_event acquired = NULL;
@@ -97,17 +88,13 @@ SHARING_CASE("acquire after a failure", acquire_after_a_failure, 0)
     }
     end_event(wait[0]);
     end_event(wait[1]);
-    shared_close_all(all);
 }
 
 /* The call says so, and the objects stay acquired. */
-SHARING_CASE("release after a failure", release_after_a_failure, 0)
+OBJECTS_CASE("release after a failure", release_after_a_failure, 0)
 {
-    struct shared all[KINDS];
     unsigned char bytes[KINDS][SHARED_BYTES];
     int place;
-    if (!shared_open_all(rig, 1, all))
-        return;
     const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
     const cl_event wait[] = {settled_event(rig, -1), settled_event(rig, CL_COMPLETE)};
     cl_event none = (cl_event)&place;
@@ -126,16 +113,12 @@ SHARING_CASE("release after a failure", release_after_a_failure, 0)
         CHECK(d3d_has(rig, &all[i], 30 + i));
     end_event(wait[0]);
     end_event(wait[1]);
-    shared_close_all(all);
 }
 
 /* ---- wait lists with an event that fails later ---- */
 
-SHARING_CASE("acquire before a failure", acquire_before_a_failure, 0)
+OBJECTS_CASE("acquire before a failure", acquire_before_a_failure, 0)
 {
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
     const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
     for (unsigned turn = 0; turn < 3; turn++) {
         cl_event user = user_event(rig->context), acquired = NULL;
@@ -158,14 +141,10 @@ SHARING_CASE("acquire before a failure", acquire_before_a_failure, 0)
         for (unsigned i = 0; i < KINDS; i++)
             CHECK(round_trip(rig, &all[i], 1 + 3 * turn + i, 1 + 3 * (turn + 1) + i));
     }
-    shared_close_all(all);
 }
 
-SHARING_CASE("release before a failure", release_before_a_failure, 0)
+OBJECTS_CASE("release before a failure", release_before_a_failure, 0)
 {
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
     for (unsigned i = 0; i < KINDS; i++) {
         unsigned char bytes[SHARED_BYTES];
         cl_event user = user_event(rig->context), released = NULL;
@@ -186,7 +165,6 @@ SHARING_CASE("release before a failure", release_before_a_failure, 0)
         end_event(released);
         end_event(user);
     }
-    shared_close_all(all);
 }
 
 /* ---- a release behind a user event ---- */
@@ -284,61 +262,22 @@ static void held_release(const struct rig *rig, const struct shared *shared, enu
         printf("# the way: %s\n", way_names[way]);
 }
 
-SHARING_CASE("release behind a user event, in each way", release_waits, 0)
+OBJECTS_CASE("release behind a user event, in each way", release_waits, 0)
 {
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
     for (unsigned i = 0; i < KINDS; i++) {
         for (int way = 0; way < WAYS; way++) {
             d3d_fill(rig, &all[i], 10 * (unsigned)way + i);
             held_release(rig, &all[i], (enum way)way, 10 * (unsigned)way + i);
         }
     }
-    shared_close_all(all);
-}
-
-/* A queue that waits for two events is free when both are set, in whichever order. */
-SHARING_CASE("release behind two user events", two_user_events, 0)
-{
-    struct shared shared;
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
-    for (unsigned turn = 0; turn < 4; turn++) {
-        const cl_event users[] = {user_event(rig->context), user_event(rig->context)};
-        unsigned char bytes[SHARED_BYTES];
-        cl_event released = NULL;
-        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-        rig_pattern(bytes, sizeof(bytes), 2 + turn);
-        if (turn < 2) {
-            CHECK_INT(cl_write(rig->queue, &shared, bytes, 2, users, NULL), CL_SUCCESS);
-            CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
-        } else {
-            CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &users[0], NULL), CL_SUCCESS);
-            CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &users[1], &released), CL_SUCCESS);
-        }
-        CHECK_INT(clSetUserEventStatus(users[turn % 2], CL_COMPLETE), CL_SUCCESS);
-        CHECK(rig_event_status(released) > CL_COMPLETE);
-        CHECK_INT(clSetUserEventStatus(users[1 - turn % 2], CL_COMPLETE), CL_SUCCESS);
-        CHECK(d3d_has(rig, &shared, 2 + turn));
-        CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
-        end_event(released);
-        end_event(users[0]);
-        end_event(users[1]);
-    }
-    CHECK(round_trip(rig, &shared, 5, 6));
-    shared_close(&shared);
 }
 
 /* Cycles that are enqueued while the queue is blocked run in their order, in the call that sets it free: more than cld3d
  * tells apart. */
-SHARING_CASE("whole cycles behind a user event", cycles_meanwhile, 0)
+OBJECTS_CASE("whole cycles behind a user event", cycles_meanwhile, 0)
 {
     enum { CYCLES = 40 };
-    struct shared all[KINDS];
     static unsigned char bytes[KINDS][CYCLES][SHARED_BYTES], seen[KINDS][CYCLES][SHARED_BYTES];
-    if (!shared_open_all(rig, 1, all))
-        return;
     const cl_mem list[] = {all[0].object, all[1].object, all[2].object};
     cl_event user = user_event(rig->context), acquired[CYCLES], released[CYCLES];
     CHECK_INT(clEnqueueBarrierWithWaitList(rig->queue, 1, &user, NULL), CL_SUCCESS);
@@ -375,25 +314,21 @@ SHARING_CASE("whole cycles behind a user event", cycles_meanwhile, 0)
     end_event(user);
     for (unsigned i = 0; i < KINDS; i++)
         CHECK(round_trip(rig, &all[i], 10 + 3 * (CYCLES - 1) + i, 90 + i));
-    shared_close_all(all);
 }
 
 /* So many user events that cld3d does not tell all of them apart: what waits for one of those may wait for the
  * others, but not for those that are made after it. */
-SHARING_CASE("more user events than are told apart", many_user_events, 0)
+OBJECT_CASE("more user events than are told apart", many_user_events, 0, KIND_2D)
 {
     enum { EVENTS = 80, WAITED = 75 };
-    struct shared shared;
     unsigned char bytes[SHARED_BYTES];
     cl_event users[EVENTS], released = NULL;
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
-    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+    CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
     for (int i = 0; i <= WAITED; i++)
         users[i] = user_event(rig->context);
     rig_pattern(bytes, sizeof(bytes), 7);
-    CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &users[WAITED], NULL), CL_SUCCESS);
-    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, shared, bytes, 1, &users[WAITED], NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared->object, 0, NULL, &released), CL_SUCCESS);
     for (int i = WAITED + 1; i < EVENTS; i++)
         users[i] = user_event(rig->context);
     CHECK(rig_event_status(released) > CL_COMPLETE);
@@ -401,14 +336,13 @@ SHARING_CASE("more user events than are told apart", many_user_events, 0)
         CHECK_INT(clSetUserEventStatus(users[i], CL_COMPLETE), CL_SUCCESS);
     CHECK(rig_event_status(released) > CL_COMPLETE);
     CHECK_INT(clSetUserEventStatus(users[WAITED], CL_COMPLETE), CL_SUCCESS);
-    CHECK(d3d_has(rig, &shared, 7));
+    CHECK(d3d_has(rig, shared, 7));
     CHECK_INT(outcome(released), CL_COMPLETE);
     for (int i = WAITED + 1; i < EVENTS; i++)
         CHECK_INT(clSetUserEventStatus(users[i], CL_COMPLETE), CL_SUCCESS);
     for (int i = 0; i < EVENTS; i++)
         end_event(users[i]);
     end_event(released);
-    shared_close(&shared);
 }
 
 /* The next cycle of an object is in another queue, which itself is free. */
@@ -469,11 +403,8 @@ SHARING_CASE("release in another queue than the acquire", release_in_another_que
 }
 
 /* What is enqueued behind a release can't hold it back. */
-SHARING_CASE("a queue held again behind a release", held_again_behind_the_release, 0)
+OBJECTS_CASE("a queue held again behind a release", held_again_behind_the_release, 0)
 {
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
     for (unsigned i = 0; i < KINDS; i++) {
         unsigned char bytes[SHARED_BYTES];
         cl_event first = user_event(rig->context), second = user_event(rig->context), released = NULL;
@@ -493,7 +424,6 @@ SHARING_CASE("a queue held again behind a release", held_again_behind_the_releas
         end_event(second);
         CHECK(round_trip(rig, &all[i], 20 + i, 30 + i));
     }
-    shared_close_all(all);
 }
 
 /* Other objects and other queues are not held up. */
@@ -535,22 +465,26 @@ static void set_later(void *data)
 }
 
 /* A command that was refused waits for nothing: what comes after it in the queue is not held by its list. */
-SHARING_CASE("commands that are refused hold nothing", refused_commands_hold_nothing, 0)
+OBJECT_CASE("commands that are refused hold nothing", refused_commands_hold_nothing, 0, KIND_2D)
 {
-    struct shared shared;
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
     cl_event user = user_event(rig->context);
-    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &user, NULL), rig->api->not_acquired);
-    CHECK(round_trip(rig, &shared, 1, 2));
-    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &user, NULL), rig->api->already_acquired);
-    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    CHECK(d3d_has(rig, &shared, 2)); /* without waiting for the event */
-    CHECK(round_trip(rig, &shared, 2, 3));
+    CHECK_INT(rig->release(rig->queue, 1, &shared->object, 1, &user, NULL), rig->api->not_acquired);
+    CHECK(round_trip(rig, shared, 1, 2));
+    CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared->object, 1, &user, NULL), rig->api->already_acquired);
+    CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
+    CHECK(d3d_has(rig, shared, 2)); /* without waiting for the event */
+    /* The same of what the driver refuses. */
+    cl_int status = CL_SUCCESS;
+    char bytes[16];
+    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, sizeof(bytes), NULL, &status);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, buffer, CL_FALSE, 0, 4096, bytes, 1, &user, NULL), CL_INVALID_VALUE);
+    CHECK(clEnqueueMapBuffer(rig->queue, buffer, CL_FALSE, CL_MAP_READ, 0, 4096, 1, &user, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_VALUE);
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    CHECK(round_trip(rig, shared, 2, 3));
     CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
     end_event(user);
-    shared_close(&shared);
 }
 
 /* Only user events can be set: the event of a command that one holds is none, also where it is the driver's user event. */
@@ -562,16 +496,13 @@ static void stays_queued(cl_event held)
     CHECK(rig_event_status(held) > CL_COMPLETE);
 }
 
-SHARING_CASE("events of commands can't be set", commands_are_no_user_events, 0)
+OBJECT_CASE("events of commands can't be set", commands_are_no_user_events, 0, KIND_2D)
 {
-    struct shared shared;
     cl_event events[3] = {NULL};
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
     cl_event user = user_event(rig->context);
     CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 1, &user, &events[0]), CL_SUCCESS);
-    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &user, &events[1]), CL_SUCCESS);
-    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &events[2]), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared->object, 1, &user, &events[1]), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared->object, 0, NULL, &events[2]), CL_SUCCESS);
     for (int i = 0; i < 3; i++)
         stays_queued(events[i]);
     CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
@@ -581,29 +512,25 @@ SHARING_CASE("events of commands can't be set", commands_are_no_user_events, 0)
     CHECK_INT(clSetUserEventStatus(NULL, CL_COMPLETE), CL_INVALID_EVENT);
     cl_event failed = user_event(rig->context), behind = NULL;
     CHECK_INT(clSetUserEventStatus(failed, -5), CL_SUCCESS);
-    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &failed, &behind), CL_SUCCESS);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared->object, 1, &failed, &behind), CL_SUCCESS);
     CHECK(clSetUserEventStatus(behind, CL_COMPLETE) != CL_SUCCESS);
     end_event(behind);
     end_event(failed);
-    CHECK(round_trip(rig, &shared, 1, 2));
+    CHECK(round_trip(rig, shared, 1, 2));
     for (int i = 0; i < 3; i++)
         end_event(events[i]);
     end_event(user);
-    shared_close(&shared);
 }
 
 /* A thread waits in the driver for the queue of a deferred release; rusticl 22.3 keeps others from that queue as long. */
-SHARING_CASE("a thread waits for the queue of a deferred release", finished_meanwhile, 0)
+OBJECT_CASE("a thread waits for the queue of a deferred release", finished_meanwhile, 0, KIND_2D)
 {
     unsigned char bytes[SHARED_BYTES];
-    struct shared shared;
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
     cl_event user = user_event(rig->context), released = NULL;
     rig_pattern(bytes, sizeof(bytes), 2);
-    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-    CHECK_INT(cl_write(rig->queue, &shared, bytes, 1, &user, NULL), CL_SUCCESS);
-    CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &released), CL_SUCCESS);
+    CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+    CHECK_INT(cl_write(rig->queue, shared, bytes, 1, &user, NULL), CL_SUCCESS);
+    CHECK_INT(rig->release(rig->queue, 1, &shared->object, 0, NULL, &released), CL_SUCCESS);
     struct setter setter = {user, 20};
     struct test_job job = {set_later, &setter};
     test_thread thread;
@@ -612,10 +539,9 @@ SHARING_CASE("a thread waits for the queue of a deferred release", finished_mean
         test_thread_join(thread);
     }
     CHECK_INT(outcome(released), CL_COMPLETE);
-    CHECK(d3d_has(rig, &shared, 2));
+    CHECK(d3d_has(rig, shared, 2));
     end_event(released);
     end_event(user);
-    shared_close(&shared);
 }
 
 TAP_MAIN

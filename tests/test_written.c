@@ -46,42 +46,17 @@ static void each_command(const struct scene *scene, cl_mem root, cl_mem object, 
     }
 }
 
-SHARING_CASE("every command alone", every_command, 0)
+SCENE_CASE("every command alone", every_command, 0)
 {
-    struct scene scene;
-    if (!scene_open(rig, &scene))
-        return;
+    (void)rig;
     for (int kind = 0; kind < KINDS; kind++)
-        each_command(&scene, scene.shared[kind].object, scene.shared[kind].object, (enum kind)kind);
-    scene_close(&scene);
+        each_command(scene, scene->shared[kind].object, scene->shared[kind].object, (enum kind)kind);
 }
 
-/* Commands that only read do not hide what was written before them. */
-SHARING_CASE("a read behind a write", read_behind_a_write, 0)
+SCENE_CASE("no command", no_command, 0)
 {
-    struct scene scene;
-    unsigned char bytes[SHARED_BYTES];
-    if (!scene_open(rig, &scene))
-        return;
-    rig_pattern(bytes, sizeof(bytes), 40);
     for (int kind = 0; kind < KINDS; kind++) {
-        const struct shared *shared = &scene.shared[kind];
-        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
-        done(rig, cl_write(rig->queue, shared, bytes, 0, NULL, NULL));
-        CHECK(cl_has(rig->queue, shared, 40));
-        CHECK_WAYS(rig, shared->object, 1);
-        CHECK(d3d_has(rig, shared, 40));
-    }
-    scene_close(&scene);
-}
-
-SHARING_CASE("no command", no_command, 0)
-{
-    struct scene scene;
-    if (!scene_open(rig, &scene))
-        return;
-    for (int kind = 0; kind < KINDS; kind++) {
-        const struct shared *shared = &scene.shared[kind];
+        const struct shared *shared = &scene->shared[kind];
         for (int i = 0; i < 2; i++) {
             CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
             CHECK_WAYS(rig, shared->object, 0);
@@ -98,23 +73,19 @@ SHARING_CASE("no command", no_command, 0)
         CHECK_WAYS(rig, shared->object, 0);
         CHECK(d3d_has(rig, shared, 31));
     }
-    scene_close(&scene);
 }
 
 /* In one list only those that were written to go back. */
-SHARING_CASE("one of a list", one_of_a_list, 0)
+SCENE_CASE("one of a list", one_of_a_list, 0)
 {
-    struct scene scene;
-    if (!scene_open(rig, &scene))
-        return;
     cl_mem all[KINDS];
     for (int i = 0; i < KINDS; i++)
-        all[i] = scene.shared[i].object;
+        all[i] = scene->shared[i].object;
     for (int written = 0; written < KINDS; written++) {
         unsigned char bytes[SHARED_BYTES];
         rig_pattern(bytes, sizeof(bytes), 50 + (unsigned)written);
         CHECK_INT(rig->acquire(rig->queue, KINDS, all, 0, NULL, NULL), CL_SUCCESS);
-        done(rig, cl_write(rig->queue, &scene.shared[written], bytes, 0, NULL, NULL));
+        done(rig, cl_write(rig->queue, &scene->shared[written], bytes, 0, NULL, NULL));
 #ifndef _WIN32
         const unsigned before = fake_d3d_calls("CopySubresourceRegion");
 #endif
@@ -123,46 +94,38 @@ SHARING_CASE("one of a list", one_of_a_list, 0)
         CHECK_INT(fake_d3d_calls("CopySubresourceRegion") - before, !over_import());
 #endif
         for (int i = 0; i < KINDS; i++)
-            CHECK(d3d_has(rig, &scene.shared[i], i <= written ? 50 + (unsigned)i : 1 + (unsigned)i));
+            CHECK(d3d_has(rig, &scene->shared[i], i <= written ? 50 + (unsigned)i : 1 + (unsigned)i));
     }
-    scene_close(&scene);
 }
 
-SHARING_CASE("sub-buffers", sub_buffers, 0)
+SCENE_CASE("sub-buffers", sub_buffers, 0)
 {
-    struct scene scene;
+    (void)rig;
     const cl_buffer_region all = {0, SHARED_BYTES};
-    if (!scene_open(rig, &scene))
-        return;
-    cl_mem parent = scene.shared[KIND_BUFFER].object;
+    cl_mem parent = scene->shared[KIND_BUFFER].object;
     cl_mem part = clCreateSubBuffer(parent, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &all, NULL);
     if (CHECK(part != NULL)) {
-        each_command(&scene, parent, part, KIND_BUFFER);
+        each_command(scene, parent, part, KIND_BUFFER);
         CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
     }
-    scene_close(&scene);
 }
 
 /* A mapping to be written counts from the map on, and a pointer of any age when it is given back. */
-SHARING_CASE("mappings", mappings, 0)
+OBJECT_CASE("mappings", mappings, 0, KIND_BUFFER)
 {
     static const cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_READ | CL_MAP_WRITE,
                                          CL_MAP_WRITE_INVALIDATE_REGION};
-    struct shared shared;
-    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
-        return;
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         cl_int status;
-        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
         void *bytes =
-            clEnqueueMapBuffer(rig->queue, shared.object, CL_TRUE, flags[i], 0, SHARED_BYTES, 0, NULL, NULL, &status);
+            clEnqueueMapBuffer(rig->queue, shared->object, CL_TRUE, flags[i], 0, SHARED_BYTES, 0, NULL, NULL, &status);
         CHECK_INT(status, CL_SUCCESS);
-        CHECK_WAYS(rig, shared.object, flags[i] != CL_MAP_READ);
-        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-        done(rig, clEnqueueUnmapMemObject(rig->queue, shared.object, bytes, 0, NULL, NULL));
-        CHECK_WAYS(rig, shared.object, 1);
+        CHECK_WAYS(rig, shared->object, flags[i] != CL_MAP_READ);
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+        done(rig, clEnqueueUnmapMemObject(rig->queue, shared->object, bytes, 0, NULL, NULL));
+        CHECK_WAYS(rig, shared->object, 1);
     }
-    shared_close(&shared);
 }
 
 /* ---- kernels ---- */
@@ -202,7 +165,7 @@ static void launches(const struct rig *rig, cl_kernel kernel, cl_mem object, boo
     }
 }
 
-SHARING_CASE("kernels: what the argument says", kernel_arguments, 0)
+SCENE_CASE("kernels: what the argument says", kernel_arguments, 0)
 {
     static const struct {
         const char *name;
@@ -212,16 +175,13 @@ SHARING_CASE("kernels: what the argument says", kernel_arguments, 0)
         {"look", KIND_2D, false},       {"paint", KIND_2D, true},       {"both", KIND_2D, true},
         {"pointer", KIND_BUFFER, true}, {"promise", KIND_BUFFER, true}, {"fixed", KIND_BUFFER, false},
     };
-    struct scene scene;
-    if (!scene_open(rig, &scene))
-        return;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         cl_kernel kernel = rig_kernel(rig, kernels, cases[i].name);
-        const struct shared *shared = &scene.shared[cases[i].kind];
+        const struct shared *shared = &scene->shared[cases[i].kind];
         if (!kernel)
             continue;
         set(kernel, 0, shared->object);
-        set(kernel, 1, scene.plain[KIND_BUFFER]);
+        set(kernel, 1, scene->plain[KIND_BUFFER]);
         if (strcmp(cases[i].name, "both") == 0)
             set(kernel, 2, shared->object);
         launches(rig, kernel, shared->object, cases[i].writes);
@@ -232,7 +192,6 @@ SHARING_CASE("kernels: what the argument says", kernel_arguments, 0)
         d3d_fill(rig, shared, 1); /* whose first byte is not 7 */
         CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
     }
-    scene_close(&scene);
 }
 
 static bool open_read_only(const struct rig *rig, enum kind kind, struct shared *shared)
@@ -299,30 +258,6 @@ SHARING_CASE("kernels: read-only images that are written", read_only_images, 0)
     shared_close(&shared);
 }
 
-/* A kernel that writes through a part, and a copy of a kernel. */
-SHARING_CASE("kernels: sub-buffers and clones", kernel_parts_and_clones, 0)
-{
-    const cl_buffer_region all = {0, SHARED_BYTES};
-    struct scene scene;
-    cl_int status = 1;
-    cl_kernel kernel = rig_kernel(rig, kernels, "pointer");
-    if (!kernel || !scene_open(rig, &scene))
-        return;
-    cl_mem parent = scene.shared[KIND_BUFFER].object;
-    cl_mem part = clCreateSubBuffer(parent, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &all, NULL);
-    set(kernel, 0, part);
-    set(kernel, 1, scene.plain[KIND_BUFFER]);
-    launches(rig, kernel, parent, true);
-    cl_kernel clone = clCloneKernel(kernel, &status);
-    if (clone) {
-        launches(rig, clone, parent, true);
-        CHECK_INT(clReleaseKernel(clone), CL_SUCCESS);
-    }
-    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(part), CL_SUCCESS);
-    scene_close(&scene);
-}
-
 /* All kernels of a program in one call: their arguments are known, and they have none of kernels before them. */
 SHARING_CASE("kernels: all of a program at once", kernels_of_a_program, 0)
 {
@@ -385,30 +320,26 @@ static bool written_alone(const struct rig *rig, unsigned seed, bool with_proper
 }
 
 /* An image that lies in a shared buffer. */
-SHARING_CASE("images of buffers", images_of_buffers, 0)
+OBJECT_CASE("images of buffers", images_of_buffers, 0, KIND_BUFFER)
 {
-    struct shared shared;
-    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
-        return;
     for (int i = 0; i < 2; i++) {
         unsigned char bytes[SHARED_BYTES] = {0}, expected[SHARED_BYTES];
         if (!written_alone(rig, 1, i, expected)) {
             SKIP("the OpenCL below writes to no images of buffers");
             break;
         }
-        d3d_fill(rig, &shared, 1);
-        CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-        if (write_image_of(rig, shared.object, i)) {
-            CHECK_WAYS(rig, shared.object, 1);
-            rig_read(rig, shared.resource, &shared.desc, 0, bytes);
+        d3d_fill(rig, shared, 1);
+        CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+        if (write_image_of(rig, shared->object, i)) {
+            CHECK_WAYS(rig, shared->object, 1);
+            rig_read(rig, shared->resource, &shared->desc, 0, bytes);
             CHECK_INT(bytes[0], 7);
             CHECK_MEM(bytes, expected, sizeof(bytes));
         } else {
-            CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+            CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
             SKIP("the OpenCL below writes to no images of shared buffers");
         }
     }
-    shared_close(&shared);
 }
 
 /* ---- where writes can't be seen ---- */
@@ -420,19 +351,15 @@ static bool is_set(const char *variable, const char *value)
 }
 
 /* Runs in processes of its own: with CLD3D_STRICT=0 nobody knows what is written, with CLD3D_COPY_BACK=1 nobody asks. */
-SHARING_CASE("all comes back", all_back, 0)
+OBJECT_CASE("all comes back", all_back, 0, KIND_BUFFER)
 {
-    struct shared shared;
     if (!is_set("CLD3D_STRICT", "0") && !is_set("CLD3D_COPY_BACK", "1")) {
         SKIP("CLD3D_STRICT is not 0, CLD3D_COPY_BACK is not 1");
         return;
     }
-    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
-        return;
-    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-    CHECK_WAYS(rig, shared.object, 1);
-    CHECK(round_trip(rig, &shared, 1, 2));
-    shared_close(&shared);
+    CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
+    CHECK_WAYS(rig, shared->object, 1);
+    CHECK(round_trip(rig, shared, 1, 2));
 }
 
 CASE("nothing is left out where nothing is checked", all_back_unchecked)
@@ -469,22 +396,17 @@ CASE("commands of command buffers", command_buffers)
 }
 
 /* A kernel has more parameters than are followed, and writes through the last one. */
-SHARING_CASE("a kernel of many parameters", many_parameters, 0)
+OBJECT_CASE("a kernel of many parameters", many_parameters, 0, KIND_BUFFER)
 {
     enum { PARAMETERS = 300 };
     char source[PARAMETERS * 24 + 256] = "kernel void many(";
-    struct shared shared;
-    if (!getenv("CLD3D_TEST_PARAMETERS")) {
-        SKIP("only as a part of the case below");
+    if (!is_child("CLD3D_TEST_PARAMETERS"))
         return;
-    }
     size_t length = strlen(source);
     for (int i = 0; i < PARAMETERS; i++)
         length += (size_t)snprintf(source + length, sizeof(source) - length, "%sglobal uchar *p%d", i ? ", " : "", i);
     snprintf(source + length, sizeof(source) - length, ") { p%d[get_global_id(0)] = p0[get_global_id(0)]; }",
              PARAMETERS - 1);
-    if (!shared_open(rig, KIND_BUFFER, 1, &shared))
-        return;
     unsigned char bytes[SHARED_BYTES];
     const size_t size = SHARED_BYTES;
     rig_pattern(bytes, sizeof(bytes), 2);
@@ -492,15 +414,14 @@ SHARING_CASE("a kernel of many parameters", many_parameters, 0)
     cl_mem from = clCreateBuffer(rig->context, CL_MEM_COPY_HOST_PTR, size, bytes, NULL);
     cl_int status = CL_SUCCESS;
     for (cl_uint i = 0; i < PARAMETERS && status == CL_SUCCESS; i++)
-        status = clSetKernelArg(kernel, i, sizeof(cl_mem), i < PARAMETERS - 1 ? &from : &shared.object);
-    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
+        status = clSetKernelArg(kernel, i, sizeof(cl_mem), i < PARAMETERS - 1 ? &from : &shared->object);
+    CHECK_INT(acquire_one(rig, shared->object), CL_SUCCESS);
     if (CHECK_INT(status, CL_SUCCESS))
         done(rig, clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &size, NULL, 0, NULL, NULL));
-    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    CHECK(d3d_has(rig, &shared, 2));
+    CHECK_INT(release_one(rig, shared->object), CL_SUCCESS);
+    CHECK(d3d_has(rig, shared, 2));
     CHECK_INT(clReleaseMemObject(from), CL_SUCCESS);
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    shared_close(&shared);
 }
 
 /* In another process, where every release then brings all back. */

@@ -89,4 +89,17 @@ enum { VULKAN_MOST = 1 << 20 };
 void vulkan_put(struct vulkan_rig *rig, VkImage image, const struct vulkan_part *part, const void *bytes, unsigned how);
 void vulkan_get(struct vulkan_rig *rig, VkImage image, const struct vulkan_part *part, void *bytes, unsigned how);
 
+/* A case that gets what `open` opens. */
+#define VULKAN_CASE(text, name, open)         \
+    static void name(struct vulkan_rig *rig); \
+    CASE(text, name##_opened)                 \
+    {                                         \
+        struct vulkan_rig rig;                \
+        if (!open(&rig))                      \
+            return;                           \
+        name(&rig);                           \
+        vulkan_close(&rig);                   \
+    }                                         \
+    static void name(struct vulkan_rig *rig)
+
 #endif

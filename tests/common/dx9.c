@@ -553,6 +553,21 @@ void dx9_frame(struct dx9_surface *s, unsigned seed)
     dx9_expect(s, seed + 1);
 }
 
+void dx9_round_trip_from(struct dx9_surface *s, unsigned seed)
+{
+    dx9_frame(s, seed);
+    dx9_fill(s, seed + 2);
+    dx9_acquire(s);
+    dx9_cl_expect(s, seed + 2);
+    dx9_release(s);
+    dx9_expect(s, seed + 2);
+}
+
+void dx9_round_trip(struct dx9_surface *s)
+{
+    dx9_round_trip_from(s, 1);
+}
+
 static void expect_planes(const char *side, struct dx9_surface *s, unsigned char *found, const unsigned char *expected)
 {
     if (s->x_lost)

@@ -186,6 +186,10 @@ void dx9_left_out(const struct dx9_format *format, const char *why);
 
 /* Direct3D writes `seed`, OpenCL finds it and writes the next one, which Direct3D finds. */
 void dx9_frame(struct dx9_surface *s, unsigned seed);
+/* The same, and once more into what OpenCL had: uses the seeds up to `seed` + 2, and leaves the last one in Direct3D. The other one
+ * begins with seed 1. */
+void dx9_round_trip_from(struct dx9_surface *s, unsigned seed);
+void dx9_round_trip(struct dx9_surface *s);
 
 /* How many checks of the case have failed; and says, if some did since `before`, what they were about. */
 int dx9_failures(void);
