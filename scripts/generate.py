@@ -566,7 +566,7 @@ def outputs():
     return {
         "src/next/slots_generated.c": slots_file(functions),
         "src/entry/exports_generated.c": exports_file(functions),
-        "src/entry/OpenCL.def": def_file(functions),
+        "src/entry/OpenCL_generated.def": def_file(functions),
         "src/share/guard_generated.c": guard_file(functions),
         "src/bridge/calls_generated.h": calls_file(bridge),
         "src/bridge/client_generated.c": client_file(bridge),

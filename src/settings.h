@@ -5,8 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Every setting of cld3d: constant, environment variable, default, meaning. scripts/check-settings compares the table
- * of README.md with this list, and generates docs/settings.md from it. */
+/* Every setting of cld3d: constant, environment variable, default, meaning. docs/settings.md has the same list. */
 /* clang-format off */
 #define SETTINGS(X)                                                                                                    \
     X(SETTING_LOG, "CLD3D_LOG", "warn", "log level: none, error, warn, info or debug; `stats`, alone or after a comma, adds what each context's objects cost") \
