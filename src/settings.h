@@ -8,7 +8,7 @@
 /* Every setting of cld3d: constant, environment variable, default, meaning. docs/settings.md has the same list. */
 /* clang-format off */
 #define SETTINGS(X)                                                                                                    \
-    X(SETTING_LOG, "CLD3D_LOG", "warn", "log level: none, error, warn, info or debug; `stats`, alone or after a comma, adds what each context's objects cost") \
+    X(SETTING_LOG, "CLD3D_LOG", "warn", "log level: none, error, warn, info or debug; `stats`, alone or after a comma, adds what each context's objects cost, when nothing uses it any longer") \
     X(SETTING_LOG_FILE, "CLD3D_LOG_FILE", "", "file that receives the messages instead of standard error, if it can be written") \
     X(SETTING_NEXT, "CLD3D_NEXT", "", "full path of the OpenCL.dll to forward calls to; by default the system's own")  \
     X(SETTING_STRICT, "CLD3D_STRICT", "1", "0 lets commands use shared objects that are not acquired")                 \

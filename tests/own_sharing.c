@@ -148,18 +148,15 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info na
     return status == CL_SUCCESS ? give_answer(text, strlen(text) + 1, room, to, size_ret) : status;
 }
 
-/* Takes the property of the extension, which the real driver below does not know. */
-static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint count,
-                                             const cl_device_id *devices,
-                                             void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
-                                             void *data, cl_int *status)
+/* Takes the property of the extension, which the real driver below does not know. False: a property is refused. */
+static bool take_property(const cl_context_properties *properties, cl_context_properties plain[32], cl_int *status)
 {
-    cl_context_properties plain[32] = {0};
     size_t length = 0;
+    memset(plain, 0, 32 * sizeof(*plain));
     for (const cl_context_properties *p = properties; p && *p && length < 30; p += 2)
         if (*p == CL_CONTEXT_INTEROP_USER_SYNC) { /* as NVIDIA's driver for Windows does */
             *status = CL_INVALID_PROPERTY;
-            return NULL;
+            return false;
         } else if (*p != OWN_CONTEXT_PROPERTY) {
             plain[length++] = p[0];
             plain[length++] = p[1];
@@ -169,7 +166,28 @@ static cl_context CL_API_CALL create_context(const cl_context_properties *proper
             snprintf(value, sizeof(value), "%llx", (unsigned long long)p[1]);
             setenv(OWN_SEEN_VARIABLE, value, 1);
         }
-    return below->clCreateContext(length ? plain : NULL, count, devices, notify, data, status);
+    return true;
+}
+
+typedef void(CL_CALLBACK *notify_function)(const char *, const void *, size_t, void *);
+
+static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint count,
+                                             const cl_device_id *devices, notify_function notify, void *data,
+                                             cl_int *status)
+{
+    cl_context_properties plain[32];
+    return take_property(properties, plain, status)
+               ? below->clCreateContext(plain[0] ? plain : NULL, count, devices, notify, data, status)
+               : NULL;
+}
+
+static cl_context CL_API_CALL create_from_type(const cl_context_properties *properties, cl_device_type type,
+                                               notify_function notify, void *data, cl_int *status)
+{
+    cl_context_properties plain[32];
+    return take_property(properties, plain, status)
+               ? below->clCreateContextFromType(plain[0] ? plain : NULL, type, notify, data, status)
+               : NULL;
 }
 
 static void replace(void)
@@ -177,6 +195,7 @@ static void replace(void)
     table.clGetExtensionFunctionAddressForPlatform = get_address;
     table.clGetDeviceInfo = get_device_info;
     table.clCreateContext = create_context;
+    table.clCreateContextFromType = create_from_type;
     table.clGetMemObjectInfo = get_mem_info;
     table.clGetImageInfo = get_image_info;
 }

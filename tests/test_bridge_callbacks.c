@@ -165,6 +165,46 @@ CASE("ten thousand events of several threads", in_threads)
     close_events();
 }
 
+/* ---- commands that fail ---- */
+
+static struct {
+    atomic_uint count;
+    cl_int status;
+} failed;
+
+static void CL_CALLBACK on_failure(cl_event event, cl_int status, void *data)
+{
+    (void)event, (void)data;
+    note_place();
+    failed.status = status;
+    atomic_fetch_add(&failed.count, 1);
+}
+
+/* Some drivers never call a function that was registered before the failure, and call one that was registered later with success. */
+CASE("a command that fails", failures)
+{
+    struct base base;
+    cl_event marker = NULL;
+    if (!open_callbacks(&base))
+        return;
+    cl_event gate = user_event(&base);
+    CHECK_INT(clEnqueueMarkerWithWaitList(base.queue, 1, &gate, &marker), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(marker, CL_COMPLETE, on_failure, NULL), CL_SUCCESS);
+    CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+    set_event(gate, -4711);
+    for (unsigned i = 1; i <= 2 && wait_until(&failed.count, i); i++) {
+        CHECK_INT(failed.status, event_status(marker));
+        CHECK(failed.status < 0);
+        failed.status = CL_COMPLETE;
+        if (i == 1)
+            CHECK_INT(clSetEventCallback(marker, CL_COMPLETE, on_failure, NULL), CL_SUCCESS);
+    }
+    CHECK_INT(strange, 0);
+    CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
+    close_base(&base);
+}
+
 /* ---- memory ---- */
 
 enum { ENDS = 5 };

@@ -490,7 +490,8 @@ SHARING_CASE("formats outside the table are refused", formats_not_in_the_table, 
     rig_release(texture);
 }
 
-/* The extensions have no code of their own for a driver that has no memory for an object. */
+/* The extensions have no code of their own for a driver that has no memory for an object. Nothing is left of that object: the next one
+ * is no second one. */
 SHARING_CASE("a driver without memory for an object", no_driver_memory, 0)
 {
     if (!is_child("CLD3D_TEST_NO_DRIVER_MEMORY"))
@@ -499,6 +500,10 @@ SHARING_CASE("a driver without memory for an object", no_driver_memory, 0)
     void *buffer = rig_make(rig, rig->device, &desc, NULL);
     order_below(rig->queue, BELOW_FAIL_BUFFER, 1);
     refused(rig, rig->context, CL_MEM_READ_WRITE, KIND_BUFFER, buffer, 0, CL_OUT_OF_RESOURCES);
+    cl_int status = 1;
+    cl_mem object = rig->create_buffer(rig->context, CL_MEM_READ_WRITE, buffer, &status);
+    if (CHECK_INT(status, CL_SUCCESS))
+        CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
     rig_release(buffer);
 }
 

@@ -282,6 +282,30 @@ DX9_CASE("X8 formats have a fourth channel", x8, 0)
         CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
 }
 
+/* ---- several surfaces ---- */
+
+DX9_CASE("two surfaces in one list", two_surfaces, 0)
+{
+    struct dx9_surface all[2];
+    if (!dx9_open_surface(&all[0], dx9, dx9_format_of(D3DFMT_A8R8G8B8), DX9_PLAIN, WIDTH, HEIGHT))
+        return;
+    if (dx9_open_surface(&all[1], dx9, dx9_format_of(D3DFMT_A8R8G8B8), DX9_PLAIN, WIDTH, HEIGHT)) {
+        const cl_mem list[] = {all[0].planes[0], all[1].planes[0]};
+        for (unsigned i = 0; i < 2; i++)
+            dx9_fill(&all[i], 1 + i);
+        CHECK_INT(dx9->acquire(all[0].queue, 2, list, 0, NULL, NULL), CL_SUCCESS);
+        for (unsigned i = 0; i < 2; i++) {
+            dx9_cl_expect(&all[i], 1 + i);
+            dx9_cl_fill(&all[i], 5 + i);
+        }
+        CHECK_INT(dx9->release(all[0].queue, 2, list, 0, NULL, NULL), CL_SUCCESS);
+        for (unsigned i = 0; i < 2; i++)
+            dx9_expect(&all[i], 5 + i);
+        dx9_close_surface(&all[1]);
+    }
+    dx9_close_surface(&all[0]);
+}
+
 /* ---- surfaces that Direct3D has not written ---- */
 
 /* What OpenCL writes is there when Direct3D reads the surface for the first time, and after that. */

@@ -96,6 +96,7 @@ static const struct {
     {"cards: a rasteriser", "1414:0:Some card;1002:0:Some card"},
     /* Where no device is the hardware and none is a CPU, programs that take only preferred ones still get some. */
     {"cards: both", "1002:29:AMD Radeon RX 6800;1002:28:AMD Radeon RX 6800"},
+    {"cards: the second", "1002:29:AMD Radeon RX 6800;1002:0:whatever"}, /* another LUID is another card */
     {"cards: both", "10de:0:NVIDIA H200;8086:0:Intel Arc"},
     {"cards: the second", "10de:0:NVIDIA H200"}, /* the second is a CPU, not in disguise */
     /* A CPU is no adapter's hardware, though it is of the same vendor and has the adapter's name. */

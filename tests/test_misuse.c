@@ -375,9 +375,12 @@ KERNEL_CASE("kernels: their lifetimes", kernel_lifetimes)
     CHECK_INT(clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(program), &program, NULL), CL_SUCCESS);
     cl_kernel first = clCreateKernel(program, "buffers", NULL);
     set_plain(scene, first);
+    CHECK_INT(clRetainKernel(first), CL_SUCCESS);
     set_mem(first, 0, scene->shared[KIND_BUFFER].object);
     launch_refused(rig, first);
     launch_works(rig, kernel);
+    CHECK_INT(clReleaseKernel(first), CL_SUCCESS);
+    launch_refused(rig, first);
     CHECK_INT(clRetainKernel(first), CL_SUCCESS);
     CHECK_INT(clReleaseKernel(first), CL_SUCCESS);
     launch_refused(rig, first);

@@ -107,8 +107,9 @@ OWN_CASE("own sharing, contexts", own_contexts)
 /* A driver that refuses CL_CONTEXT_INTEROP_USER_SYNC gets the rest of the list, and the program its list back. */
 OWN_CASE("own sharing, CL_CONTEXT_INTEROP_USER_SYNC", own_sync)
 {
-    enum { COUNT = 9, NO_VALUE = 2, TWICE = 3 };
-    for (cl_context_properties value = CL_FALSE; value <= TWICE; value++) {
+    enum { COUNT = 9, NO_VALUE = 2, TWICE = 3, CREATIONS = 2 * (TWICE + 1) };
+    for (int i = 0; i < CREATIONS; i++) { /* by devices, and by their type */
+        const cl_context_properties value = i / 2;
         const cl_context_properties name = CL_CONTEXT_INTEROP_USER_SYNC, device = (cl_context_properties)rig->device,
                                     again = value == TWICE ? name : 0,
                                     properties[COUNT] = {name,
@@ -123,7 +124,8 @@ OWN_CASE("own sharing, CL_CONTEXT_INTEROP_USER_SYNC", own_sync)
         cl_context_properties echo[COUNT] = {0};
         cl_mem none[1] = {NULL};
         cl_int status = 1;
-        cl_context context = clCreateContext(properties, 1, &rig->cl_device, NULL, NULL, &status);
+        cl_context context = i % 2 ? clCreateContextFromType(properties, CL_DEVICE_TYPE_ALL, NULL, NULL, &status)
+                                   : clCreateContext(properties, 1, &rig->cl_device, NULL, NULL, &status);
         CHECK_INT(status, value < NO_VALUE ? CL_SUCCESS : CL_INVALID_PROPERTY);
         if (!context)
             continue;

@@ -117,7 +117,7 @@ SHARING_CASE("pending: a cycle without context, queue and object", all_given_bac
 
 /* A kernel that runs, or waits to, keeps OpenCL's memory; the resource is Direct3D's alone from the last release on, unless that
  * memory is the resource's. */
-SHARING_CASE("pending: a kernel", kernel_pending, 0)
+static void pending_kernel(const struct rig *rig, bool mapped)
 {
     for (int kind = 0; kind < KINDS; kind++) {
         struct shared shared;
@@ -131,7 +131,10 @@ SHARING_CASE("pending: a kernel", kernel_pending, 0)
         cl_event user = user_event(rig->context), ran = NULL;
         CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
         queue_wait(rig->queue);
+        void *bytes_mapped = mapped ? map_whole(rig, &shared) : NULL;
         CHECK_INT(launch(rig->queue, kernel, 1, &user, &ran), CL_SUCCESS);
+        if (mapped)
+            CHECK_INT(clEnqueueUnmapMemObject(rig->queue, shared.object, bytes_mapped, 0, NULL, NULL), CL_SUCCESS);
         CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
         counts_are(rig, &shared, before, 0, kind_is_kept(rig, kind));
         CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
@@ -150,6 +153,16 @@ SHARING_CASE("pending: a kernel", kernel_pending, 0)
             counts_are(rig, &shared, before, 0, 0);
         shared_close(&shared);
     }
+}
+
+SHARING_CASE("pending: a kernel", kernel_pending, 0)
+{
+    pending_kernel(rig, false);
+}
+
+SHARING_CASE("pending: a kernel and an unmap behind it", unmap_pending, 0)
+{
+    pending_kernel(rig, true);
 }
 
 /* A mapping is the driver's reference and not the application's. */

@@ -140,13 +140,41 @@ CASE("rows: what the self-check finds", self_check)
          {"did not end within a second; they go", 1});
 }
 
+/* A self-check for which there is no memory is made again for the next object. */
+SHARING_CASE("part: two objects", two_objects, 0)
+{
+    struct shared all[2];
+    if (!is_part() || !shared_open(rig, KIND_2D, 1, &all[0]))
+        return;
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
+    if (shared_open(rig, KIND_2D, 2, &all[1])) {
+        CHECK_INT(fake_d3d_vulkan_rows(), rig->api->version == 11 ? 1 : 2); /* by then the pair is known */
+        for (unsigned i = 0; i < 2; i++)
+            CHECK(round_trip(rig, &all[i], 1 + i, 5 + i));
+        shared_close(&all[1]);
+    }
+    shared_close(&all[0]);
+}
+
+CASE("rows: no memory for a self-check", no_memory)
+{
+    PART("part: two objects", FAKE_VULKAN_NO_CONTEXT, CL_OUT_OF_HOST_MEMORY, NULL,
+         {"not rows: no memory for a self-check", 1}, {warns, 0});
+}
+
+/* The objects go another way. */
+CASE("rows: no kind of memory that is known", misspelt)
+{
+    PART("part: one object", FAKE_VULKAN_NO_FAULT, 0, "hosts", {by_rows, 0}, {"'hosts' names no kind of memory", 2});
+}
+
 /* ---- limits ---- */
 
 enum { SIDE = 1024, OBJECTS = 4 }; /* as many of them as the memory is enough for: a sixteenth of 256 MiB */
 
-static cl_mem make_large(const struct rig *rig, void **texture)
+static cl_mem make_large(const struct rig *rig, void **texture, UINT side)
 {
-    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = SIDE, .height = SIDE};
+    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UINT, .width = side, .height = side};
     *texture = rig_make(rig, rig->device, &desc, NULL);
     return rig->create_2d(rig->context, CL_MEM_READ_WRITE, *texture, 0, NULL);
 }
@@ -159,7 +187,7 @@ SHARING_CASE("part: too many", too_many, 0)
     if (!is_part())
         return;
     for (int i = 0; i < OBJECTS + 3; i++) {
-        objects[i] = make_large(rig, &textures[i]);
+        objects[i] = make_large(rig, &textures[i], SIDE);
         CHECK_INT(fake_d3d_vulkan_rows(), i < OBJECTS ? i + 1 : OBJECTS);
         if (i == OBJECTS || i == OBJECTS + 1) /* room for one more; what is kept gives way to what has another size */
             CHECK_INT(clReleaseMemObject(objects[i - OBJECTS]), CL_SUCCESS);
@@ -177,9 +205,30 @@ SHARING_CASE("part: too many", too_many, 0)
     }
 }
 
+/* Of six sizes at a time some are not kept: what those had is free for others. */
+SHARING_CASE("part: many sizes", many_sizes, 0)
+{
+    enum { SIZES = 6, TURNS = 10 };
+    if (!is_part())
+        return;
+    for (UINT turn = 0; turn < TURNS; turn++) {
+        void *textures[SIZES];
+        cl_mem objects[SIZES];
+        for (UINT i = 0; i < SIZES; i++)
+            objects[i] = make_large(rig, &textures[i], 256 + 64 * i + 384 * (turn % 2));
+        CHECK(fake_d3d_vulkan_rows() >= SIZES);
+        for (UINT i = 0; i < SIZES; i++) {
+            CHECK_INT(clReleaseMemObject(objects[i]), CL_SUCCESS);
+            rig_release(textures[i]);
+        }
+    }
+}
+
 CASE("rows: no more memory than a part of the device's", limit)
 {
     test_setenv("CLD3D_TEST_MEMORY", "256");
+    PART("part: many sizes", FAKE_VULKAN_NO_FAULT, 0, "host", {"the object's transport: rows", 2},
+         {"not rows: the context's objects have", 0});
     PART("part: too many", FAKE_VULKAN_NO_FAULT, 0, "host", {"the object's transport: rows", 4},
          {"not rows: the context's objects have 16 MiB of such memory", 2});
     test_setenv("CLD3D_TEST_MEMORY", NULL);

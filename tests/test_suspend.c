@@ -64,8 +64,14 @@ static HANDLE watched(void)
     return done;
 }
 
+/* The thread has waited in the driver before, and does not any longer. */
 static DWORD WINAPI count(void *counter)
 {
+    cl_int status = 1;
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &status);
+    CHECK_INT(status, CL_SUCCESS);
+    CHECK_INT(clFinish(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
     for (;;)
         atomic_fetch_add((atomic_uint *)counter, 1);
     return 0;
@@ -157,6 +163,12 @@ CASE("threads are ended close together", ends_together)
         for (int i = 0; i < THREADS; i++)
             CHECK(comes_to_rest(&counters[i]));
     }
+    unsigned last[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        last[i] = atomic_load(&counters[i]);
+    pause_ms(1000); /* one that runs on gets its turn, however many do */
+    for (int i = 0; i < THREADS; i++)
+        CHECK_INT(atomic_load(&counters[i]), last[i]);
     SetEvent(done);
 }
 

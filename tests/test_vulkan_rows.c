@@ -255,6 +255,13 @@ CASE("what is refused", refusals)
             CHECK_REFUSED(side.move_rows(&moves[i], 1, i % 2, side_why));
         CHECK_INT(side.fit_rows(rows.rows, 0), 0);
         CHECK_INT(side.fit_rows(0, HANDLE_NUMBER(image.image)), 0);
+        struct vulkan_rig other = rig;
+        struct vulkan_thing of_other;
+        if (CHECK(vulkan_open_device(&other)) && vulkan_make_image(&other, &info, 0, &of_other)) {
+            CHECK_INT(side.fit_rows(rows.rows, HANDLE_NUMBER(of_other.image)), 0);
+            vulkan_drop(&other, &of_other);
+            vulkan_close_device(&other);
+        }
         CHECK_INT(side.drop_rows(0), 0);
         vulkan_drop(&rig, &image);
         CHECK_REFUSED(side.move_rows(&large, 1, 0, side_why));

@@ -402,6 +402,60 @@ SHARING_CASE("release in another queue than the acquire", release_in_another_que
     CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
 }
 
+static bool copies_all(void)
+{
+    if (getenv("CLD3D_COPY_BACK"))
+        return true;
+    SKIP("only as a part of the case below");
+    return false;
+}
+
+/* The same where nothing but time keeps the acquire from its end. */
+SHARING_CASE("release in another queue than a slow acquire", release_beside_a_slow_acquire, 0)
+{
+    struct shared shared;
+    struct slow_work work;
+    if (!copies_all() || !shared_open(rig, KIND_2D, 1, &shared) || !slow_open(rig, &work))
+        return;
+    cl_command_queue other = make_queue(rig, rig->context, 0);
+    cl_event slow = slow_start(&work, rig->queue), acquired = NULL;
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &acquired), CL_SUCCESS);
+    CHECK_INT(rig->release(other, 1, &shared.object, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(rig_event_status(acquired), CL_COMPLETE);
+    CHECK(d3d_has(rig, &shared, 1));
+    end_event(acquired);
+    end_event(slow);
+    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
+    slow_close(&work);
+    shared_close(&shared);
+}
+
+/* What comes later in the queue sees what Direct3D wrote, though no wait list says so. */
+SHARING_CASE("acquire in a queue out of order", acquire_out_of_order, RIG_OUT_OF_ORDER)
+{
+    struct shared shared;
+    struct slow_work work;
+    if (!copies_all() || !shared_open(rig, KIND_2D, 1, &shared) || !slow_open(rig, &work))
+        return;
+    cl_event slow = slow_start(&work, rig->queue);
+    CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 1, &slow, NULL), CL_SUCCESS);
+    CHECK(cl_has(rig->queue, &shared, 1));
+    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
+    end_event(slow);
+    slow_close(&work);
+    shared_close(&shared);
+}
+
+/* Both where bytes are copied, and go back whether they were written or not. */
+CASE("acquires that copy", acquires_that_copy)
+{
+    test_setenv("CLD3D_COPY_BACK", "1");
+    CHECK_INT(run_again("release in another queue than a slow acquire", "CLD3D_TRANSPORT", "host"), 2);
+    const unsigned passed = run_again("acquire in a queue out of order", "CLD3D_TRANSPORT", "host");
+    test_setenv("CLD3D_COPY_BACK", NULL);
+    CHECK(passed == 0 || passed == 2); /* none: the device has no such queues */
+}
+
 /* What is enqueued behind a release can't hold it back. */
 OBJECTS_CASE("a queue held again behind a release", held_again_behind_the_release, 0)
 {

@@ -194,6 +194,34 @@ SCENE_CASE("kernels: what the argument says", kernel_arguments, 0)
     }
 }
 
+/* OpenCL 2.0: an image that a kernel both reads and writes. */
+SHARING_CASE("kernels: images that are read and written", read_write_images, 0)
+{
+    static const char source[] =
+        "kernel void both(read_write image2d_t image) { write_imageui(image, (int2)(0, 0), (uint4)(7)); }\n";
+    const char *text = source;
+    cl_uint images = 0;
+    struct shared shared;
+    unsigned char first[SHARED_BYTES] = {0};
+    clGetDeviceInfo(rig->cl_device, CL_DEVICE_MAX_READ_WRITE_IMAGE_ARGS, sizeof(images), &images, NULL);
+    if (!images) {
+        SKIP("no kernel of the device both reads and writes an image");
+        return;
+    }
+    if (!shared_open(rig, KIND_2D, 1, &shared))
+        return;
+    cl_program program = clCreateProgramWithSource(rig->context, 1, &text, NULL, NULL);
+    CHECK_INT(clBuildProgram(program, 1, &rig->cl_device, "-cl-std=CL2.0", NULL, NULL), CL_SUCCESS);
+    cl_kernel kernel = clCreateKernel(program, "both", NULL);
+    set(kernel, 0, shared.object);
+    launches(rig, kernel, shared.object, true);
+    rig_read(rig, shared.resource, &shared.desc, 0, first);
+    CHECK_INT(first[0], 7);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
+    shared_close(&shared);
+}
+
 static bool open_read_only(const struct rig *rig, enum kind kind, struct shared *shared)
 {
     cl_int status = 1;

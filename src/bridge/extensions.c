@@ -99,21 +99,16 @@ static next_function find_unknown(cl_platform_id platform, const char *name)
 #endif
 
 /* There are few stubs, and some drivers return core functions by name, each driver its own. */
-static void *find(cl_platform_id platform, const char *name)
+static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const char *name)
 {
     const struct next_slot *slot = name ? next_slot_find(name) : NULL;
     const next_function function = slot ? next_slot_get(&next, slot) : NULL;
     return next_address_of(slot && function != slot->missing ? function : name ? find_unknown(platform, name) : NULL);
 }
 
-static void *CL_API_CALL get_address_for_platform(cl_platform_id platform, const char *func_name)
-{
-    return platform ? find(platform, func_name) : NULL;
-}
-
 static void *CL_API_CALL get_address(const char *func_name)
 {
-    return find(NULL, func_name);
+    return get_address_for_platform(NULL, func_name);
 }
 
 /* ---- names ---- */

@@ -4,28 +4,9 @@
 #include "log.h"
 #include "settings.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct driver *const drivers[] = {&driver_nvidia, &driver_pocl, &driver_rusticl};
-
-/* The driver's own version follows OpenCL's: "OpenCL 3.0 NAME 3.1+debian ...". {0, 0} if there is none. */
-static struct driver_version version_of(cl_platform_id platform)
-{
-    struct driver_version version;
-    char text[256] = "";
-    below()->clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(text) - 1, text, NULL);
-    const char *own = strncmp(text, "OpenCL ", 7) == 0 ? strchr(text + 7, ' ') : NULL;
-    const char *number = own ? own + strcspn(own, "0123456789") : "";
-    if (sscanf(number, "%d.%d", &version.major, &version.minor) != 2)
-        version = (struct driver_version){0, 0};
-    return version;
-}
-
-static bool later(struct driver_version a, struct driver_version b)
-{
-    return a.major != b.major ? a.major > b.major : a.minor > b.minor;
-}
 
 static bool has_device(cl_platform_id platform, const char *part)
 {
@@ -54,8 +35,7 @@ unsigned quirks_of(cl_platform_id platform)
             driver = drivers[i];
     for (unsigned i = 0; driver && i < driver->count; i++) {
         const struct driver_quirk *quirk = &driver->quirks[i];
-        if ((quirk->last.major && later(version_of(platform), quirk->last)) ||
-            (quirk->device && !has_device(platform, quirk->device)))
+        if (quirk->device && !has_device(platform, quirk->device))
             continue;
         const bool off = setting_names(disabled, quirk->name) || setting_names(disabled, "all");
         on |= off ? 0 : 1u << quirk->quirk;

@@ -1,8 +1,8 @@
-/* What drivers do wrong, and cld3d's answer in their contexts. Each driver has a file, which says in which versions, and
- * docs/quirks.md which test shows it. No other file names a driver.
+/* What drivers do wrong, and cld3d's answer in their contexts. Each driver has a file; docs/quirks.md says in which
+ * versions it was seen, and which test shows it. No other file names a driver.
  *
- * A workaround is active for its driver, in the versions that need it. CLD3D_NO_QUIRKS turns it off by name, so that a
- * fixed driver can be tested. A measure that is correct with any driver and costs nothing is not a quirk. */
+ * A workaround is active for its driver in all versions. CLD3D_NO_QUIRKS turns it off by name, so that a fixed driver can
+ * be tested. A measure that is correct with any driver and costs nothing is not a quirk. */
 #ifndef CLD3D_DRIVERS_DRIVERS_H
 #define CLD3D_DRIVERS_DRIVERS_H
 
@@ -22,11 +22,8 @@ enum quirk {
 
 struct driver_quirk {
     enum quirk quirk;
-    const char *name; /* for CLD3D_NO_QUIRKS */
-    const char *why;  /* what the driver does, and what cld3d does about it */
-    struct driver_version {
-        int major, minor;
-    } last;             /* the last version that is known to need it; {0, 0}: no version is known that does not */
+    const char *name;   /* for CLD3D_NO_QUIRKS */
+    const char *why;    /* what the driver does, and what cld3d does about it */
     const char *device; /* part of the version of one of the platform's devices; NULL: any */
 };
 

@@ -2,11 +2,9 @@
 #include "drivers/drivers.h"
 
 static const struct driver_quirk quirks[] = {
-    {QUIRK_UNSET_EVENTS,
-     "nvidia-unset-events",
+    {QUIRK_UNSET_EVENTS, "nvidia-unset-events",
      "the release of a context never returns if a user event was released without being set: one that blocks nothing "
      "is set to an error when it is released",
-     {0, 0},
      NULL},
 };
 

@@ -68,10 +68,8 @@ static inline void give_code(cl_int *errcode_ret, cl_int code)
         *errcode_ret = code;
 }
 
-/* Logs that the OpenCL below lacks a function, which was added in the OpenCL version or extension `since`, and returns
+/* Logs that there is no function below, which was added in the OpenCL version or extension `since`, and returns
  * CL_INVALID_OPERATION. For the generated replacements. */
 cl_int next_lacks(const char *function, const char *since);
-/* What that tells the user to do. */
-extern const char *next_remedy;
 
 #endif

@@ -55,6 +55,8 @@ static void *open_state(cl_context context)
         return NULL;
     for (unsigned kind = 0; kind < VULKAN_ROWS_KINDS; kind++)
         state->kinds |= !named[0] || setting_names(named, names[kind]) ? 1u << kind : 0;
+    if (!state->kinds)
+        log_write(LOG_WARN, "%s: '%s' names no kind of memory", setting_variable(SETTING_ROWS), named);
     state->lock = (os_mutex)OS_MUTEX_INIT;
     state->gpu.context = context;
     vulkan_examine(&state->gpu);

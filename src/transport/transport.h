@@ -18,7 +18,7 @@ struct transport;
 
 enum {
     TRANSPORTS_MAX = 8,  /* entries of the list */
-    TRANSPORT_WHY = 256, /* bytes for a reason */
+    TRANSPORT_WHY = 336, /* bytes for a reason, or for two of VULKAN_WHY */
 };
 
 /* The objects of a context that use one method, and the bytes that the CPU has copied or converted for them, or OpenCL has

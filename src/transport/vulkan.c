@@ -101,7 +101,7 @@ static cl_int share(struct vulkan_object *o, const struct transfer_request *requ
     if (status != CL_SUCCESS)
         status = vulkan_over_mapped(o, request, over_mapped);
     if (status != CL_SUCCESS)
-        snprintf(why, TRANSPORT_WHY, "%.120s; %.120s", by_import, over_mapped);
+        snprintf(why, TRANSPORT_WHY, "%s; %s", by_import, over_mapped);
     return status;
 }
 

@@ -186,6 +186,7 @@ enum fake_d3d_vulkan_fault {
     FAKE_VULKAN_NO_REASON,     /* neither a file nor a hold, and no reason: the host crashes in the call */
     FAKE_VULKAN_ODD_PITCH,     /* rows begin within a texel */
     FAKE_VULKAN_IMPORT_FAILS,  /* the driver's import fails with the number given */
+    FAKE_VULKAN_NO_CONTEXT,    /* the driver makes no context for the number given, an error code */
     FAKE_VULKAN_NO_UUID,       /* the OpenCL device does not tell which it is, */
     FAKE_VULKAN_OTHER_HANDLES, /* imports other handles, */
     FAKE_VULKAN_NO_FUNCTIONS,  /* has no functions for external memory, */

@@ -191,6 +191,23 @@ static cl_mem CL_API_CALL create_buffer_with(cl_context context, const cl_mem_pr
     return keep(below->clCreateBuffer(context, flags | CL_MEM_USE_HOST_PTR, size, at.bytes, status), import, status);
 }
 
+/* Whether the fault that lets imports fail keeps images from lying in mapped memory, where nothing is imported. */
+static bool no_mapped_image(cl_mem_flags flags, cl_int *status)
+{
+    const char *way = getenv("FAKE_D3D_VULKAN");
+    return way && strcmp(way, "mapped") == 0 && flags & CL_MEM_USE_HOST_PTR && fails(FAKE_VULKAN_IMPORT_FAILS, status);
+}
+
+static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint count,
+                                             const cl_device_id *devices,
+                                             void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                                             void *data, cl_int *status)
+{
+    return fails(FAKE_VULKAN_NO_CONTEXT, status)
+               ? NULL
+               : below->clCreateContext(properties, count, devices, notify, data, status);
+}
+
 /* ---- images that lie in buffers ---- */
 
 static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format *format,
@@ -198,9 +215,11 @@ static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, c
 {
     cl_image_desc placed = *desc;
     size_t texel = 1;
+    if (no_mapped_image(flags, status))
+        return NULL;
     if (is("radeonsi") && flags & CL_MEM_USE_HOST_PTR)
         flags ^= CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
-    if (!desc->buffer || is("radeonsi"))
+    if (!desc->buffer || !getenv("CLD3D_TEST_IMITATES") || is("radeonsi"))
         return below->clCreateImage(context, flags, format, desc, host, status);
     placed.buffer = NULL;
     below->clGetMemObjectInfo(desc->buffer, CL_MEM_HOST_PTR, sizeof(host), &host, NULL);
@@ -466,8 +485,9 @@ static void replace(void)
     table.clWaitForEvents = wait_for;
     table.clCreateImageWithProperties = create_image_with;
     table.clCreateBufferWithProperties = create_buffer_with;
+    table.clCreateImage = create_image;
+    table.clCreateContext = create_context;
     if (getenv("CLD3D_TEST_IMITATES")) {
-        table.clCreateImage = create_image;
         table.clCreateBuffer = create_buffer;
         table.clGetImageInfo = get_image_info;
         table.clEnqueueMapBuffer = map_buffer;
