@@ -1,9 +1,9 @@
 # Entry points of the project. Every target first installs the Debian packages that it needs and that are missing, and nothing else.
 
-.PHONY: help build package demo demo-video bench bench-direct bench-scale profile bundle check check-quick check-dxvk check-world fuzz fuzz-coverage coverage faults soak clean
+.PHONY: help build package demo demo-video bench bench-direct bench-scale profile bundle check check-quick check-dxvk check-world fuzz fuzz-coverage coverage soak clean
 .NOTPARALLEL:
 
-# For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, the build for the faults, and DEPS=no
+# For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, the build for the fuzzer, and DEPS=no
 # to install no packages.
 export IMAGE VIDEO OPENCL QUICK BUILD DEPS
 
@@ -30,7 +30,6 @@ help:
 	@echo "                   (SEED=number to repeat a run, OPENCL=pocl or rusticl for a single driver)"
 	@echo "make fuzz-coverage  the same with libFuzzer, which looks for branches that no sequence has reached (SECONDS)"
 	@echo "make coverage      measure which branches of the core the native tests reach: out/coverage.html"
-	@echo "make faults        make each call to Direct3D, OpenCL and malloc fail in turn, in all scenarios"
 	@echo "                   (OPENCL=pocl or rusticl, BUILD=linux-asan)"
 	@echo "make soak          share frames in eight threads for SECONDS (3600) and look for wrong frames and leaks"
 	@echo "                   (OPENCL=pocl or rusticl)"
@@ -114,10 +113,6 @@ fuzz-coverage:
 coverage:
 	@scripts/deps coverage
 	@scripts/coverage "$(or $(SECONDS),60)"
-
-faults:
-	@scripts/deps check
-	@scripts/faults
 
 soak:
 	@scripts/deps check

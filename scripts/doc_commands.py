@@ -78,7 +78,7 @@ RULES = [
     # Tests.
     (r"make check|make check-dxvk", MINUTES),
     (r"make check-world .*|scripts/check-world all .*", MINUTES),
-    (r"make coverage|make faults|CLD3D_TEST_FAULTS_EVERY=\d+ (WAY=\w+ )?make faults", MINUTES),
+    (r"make coverage", MINUTES),
     (r"make (check-quick|bench|bench-direct|bench-scale|bench OPENCL=pocl|bundle)", MINUTES),
     (r"make profile", Run(needs=("perf",), long="some minutes")),
     (r"scripts/check-commands.*", Not("runs the other commands")),
@@ -103,6 +103,7 @@ RULES = [
     (r"make soak SECONDS=3600 OPENCL=pocl", Run(short=(("3600", "10"),), minutes=30)),
     (r"(MERGE=yes )?make fuzz-coverage.*", Run(short=(("SECONDS=3600", "SECONDS=5"), ("make fuzz-coverage", "SECONDS=5 make fuzz-coverage")),
         needs=("clang",), long="some minutes, since it builds with clang", minutes=60)),
+    (r"OPENCL_LAYERS=\S+ build/linux/tests/fuzz/fuzz_api --seconds 60", Run(says="nothing is wrong")),
     (r"OPENCL_LAYERS=\S+ build/linux/tests/fuzz/fuzz_api --bytes FILE", Run(says="nothing is wrong",
         short=(("FILE", "$(ls -d tests/fuzz/corpus/api/* | head -n 1)"),))),
     (r"tar -xJf cld3d-gpu-check\.tar\.xz && .*|cld3d-gpu-check/run .*", MACHINE),

@@ -56,11 +56,6 @@ void fake_d3d_any_fault(enum fake_d3d_fault fault, unsigned nth)
     atomic_store(&any.nth, nth);
 }
 
-unsigned fake_d3d_any_calls(void)
-{
-    return atomic_load(&any.calls);
-}
-
 const char *fake_d3d_any_struck(void)
 {
     return atomic_load(&any.struck);
@@ -206,19 +201,6 @@ void fake_d3d_remove(void *iface, HRESULT reason)
         return;
     pthread_mutex_lock(&device->lock);
     fake_device_remove_locked(device, reason);
-    pthread_mutex_unlock(&device->lock);
-    fake_object_unref(&device->object);
-}
-
-void fake_d3d_remove_after(void *iface, unsigned nth, HRESULT reason)
-{
-    struct fake_device *device = fake_device_find(iface);
-
-    if (!device)
-        return;
-    pthread_mutex_lock(&device->lock);
-    device->remove_in = nth;
-    device->remove_with = reason;
     pthread_mutex_unlock(&device->lock);
     fake_object_unref(&device->object);
 }

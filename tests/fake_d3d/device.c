@@ -39,7 +39,6 @@ void fake_device_finish(struct fake_device *device)
 void fake_device_remove_locked(struct fake_device *device, HRESULT reason)
 {
     device->removed = reason;
-    device->remove_in = 0;
     fake_queue_drop(device);
     pthread_cond_broadcast(&device->wake);
 }
@@ -70,8 +69,6 @@ static void go_inside_locked(struct fake_device *device, enum fake_method method
 
 static HRESULT check_removed_locked(struct fake_device *device)
 {
-    if (device->remove_in && --device->remove_in == 0)
-        fake_device_remove_locked(device, device->remove_with);
     if (fake_knob_lose())
         fake_device_remove_locked(device, device->removed_answer);
     return FAILED(device->removed) ? device->removed_answer : S_OK;

@@ -52,11 +52,9 @@ void fake_d3d_reset(void);
  * fits: 0 tells of a misspelt one. */
 unsigned fake_d3d_fail(const char *method, unsigned nth, HRESULT hr);
 
-/* The device is lost, at once or in its nth next call (that call already finds it lost). `reason`
- * is what GetDeviceRemovedReason, or TestCooperativeLevel and CheckDeviceState, answer then.
+/* The device is lost. `reason` is what GetDeviceRemovedReason, or TestCooperativeLevel and CheckDeviceState, answer then.
  * Pending work is dropped and whoever waits for it wakes up. */
 void fake_d3d_remove(void *device, HRESULT reason);
-void fake_d3d_remove_after(void *device, unsigned nth, HRESULT reason);
 
 /* A fault in a call of any method that has a result, or of what stands for Vulkan, by the number of the call: the nth next one of
  * all threads fails, with E_FAIL or E_OUTOFMEMORY; or finds its device lost, as all calls after it
@@ -64,7 +62,6 @@ void fake_d3d_remove_after(void *device, unsigned nth, HRESULT reason);
  * counted again from here. */
 enum fake_d3d_fault { FAKE_D3D_FAILS, FAKE_D3D_NO_MEMORY, FAKE_D3D_LOST, FAKE_D3D_SLOW };
 void fake_d3d_any_fault(enum fake_d3d_fault fault, unsigned nth);
-unsigned fake_d3d_any_calls(void);
 /* The method that it struck, or NULL if none came so far. */
 const char *fake_d3d_any_struck(void);
 

@@ -142,8 +142,6 @@ struct fake_device {
 
     HRESULT removed; /* S_OK or the reason */
     HRESULT removed_answer;
-    unsigned remove_in; /* calls until then, 0: never */
-    HRESULT remove_with;
 
     unsigned level; /* D3D_FEATURE_LEVEL; not of Direct3D 9 */
 
@@ -383,17 +381,7 @@ extern const GUID fake_iid_interop, fake_iid_interop9, fake_iid_interop_device, 
 
 struct fake_resource {
     struct fake_object object;
-    union {
-        struct fake_iface any;
-        FAKE_IFACE(ID3D11Buffer) buffer11;
-        FAKE_IFACE(ID3D11Texture1D) texture1d11;
-        FAKE_IFACE(ID3D11Texture2D) texture2d11;
-        FAKE_IFACE(ID3D11Texture3D) texture3d11;
-        FAKE_IFACE(ID3D10Buffer) buffer10;
-        FAKE_IFACE(ID3D10Texture1D) texture1d10;
-        FAKE_IFACE(ID3D10Texture2D) texture2d10;
-        FAKE_IFACE(ID3D10Texture3D) texture3d10;
-    } face;
+    struct fake_iface face;
     FAKE_IFACE(IDXGIResource1) dxgi;
     FAKE_IFACE(IDXGIKeyedMutex) keyed;
     struct fake_iface interop; /* vulkan.c */
@@ -427,8 +415,6 @@ bool fake_keyed_allows(struct fake_store *store, const struct fake_device *devic
 bool fake_keyed_pass(struct fake_store *store, const struct fake_device *from, const struct fake_device *to,
                      uint64_t key);
 
-void fake_child11_get_device(struct fake_object *object, enum fake_method method, ID3D11Device **out);
-void fake_child10_get_device(struct fake_object *object, enum fake_method method, ID3D10Device **out);
 HRESULT fake_child9_get_device(struct fake_object *object, enum fake_method method, IDirect3DDevice9 **out);
 
 /* resource.c: what a Direct3D 9 surface or a resource of the later versions keeps its texels in; NULL
@@ -442,11 +428,7 @@ struct fake_store *fake_surface9_store(struct fake_object *object, unsigned *sub
 
 struct fake_query {
     struct fake_object object;
-    union {
-        FAKE_IFACE(ID3D11Query) query11;
-        FAKE_IFACE(ID3D10Query) query10;
-        FAKE_IFACE(IDirect3DQuery9) query9;
-    } face;
+    struct fake_iface face;
     unsigned type, misc;
     bool predicate;
     bool ended;

@@ -38,11 +38,40 @@ SHARED = {
     "IUnknown::QueryInterface": ("fake_object_query", True),
     "IUnknown::AddRef": ("fake_object_add_ref", False),
     "IUnknown::Release": ("fake_object_release", False),
-    "ID3D11DeviceChild::GetDevice": ("fake_child11_get_device", True),
-    "ID3D10DeviceChild::GetDevice": ("fake_child10_get_device", True),
     "IDirect3DResource9::GetDevice": ("fake_child9_get_device", True),
     "IDirect3DQuery9::GetDevice": ("fake_child9_get_device", True),
 }
+
+# The same for the methods of Direct3D 10 and 11 (forwards.h): those of devices and objects, of what works, and what only one has.
+FORWARDS = {
+    "Device::CreateBuffer": "create_buffer", "Device::CreateTexture1D": "create_texture1d",
+    "Device::CreateTexture2D": "create_texture2d", "Device::CreateTexture3D": "create_texture3d",
+    "Device::CreateQuery": "create_query", "Device::CreatePredicate": "create_predicate",
+    "Device::OpenSharedResource": "open_shared", "Device::CheckFormatSupport": "check_format_support",
+    "Device::GetCreationFlags": "creation_flags", "Device::GetDeviceRemovedReason": "removed_reason",
+    "DeviceChild::GetDevice": "child_get_device", "Buffer::GetDesc": "describe_buffer",
+    "Texture2D::GetDesc": "describe_texture2d", "Texture3D::GetDesc": "describe_texture3d",
+}
+WORK = {
+    "CopyResource": "work_copy", "CopySubresourceRegion": "work_copy_region", "UpdateSubresource": "work_update",
+    "Flush": "work_flush", "SetPredication": "work_set_predication", "GetPredication": "work_get_predication",
+}
+SHARED |= {f"ID3D{version}{method}": (f"fake_{function}", True)
+           for version in (10, 11) for method, function in FORWARDS.items()}
+SHARED |= {f"{interface}::{method}": (f"fake_{function}", True)
+           for interface in ("ID3D10Device", "ID3D11DeviceContext") for method, function in WORK.items()}
+SHARED |= {method: (f"fake_{function}", True) for method, function in {
+    "ID3D10Device1::GetFeatureLevel": "feature_level", "ID3D11Device::GetFeatureLevel": "feature_level",
+    "ID3D11Device::GetImmediateContext": "immediate_context", "ID3D11Device1::OpenSharedResource1": "open_shared1",
+    "ID3D11DeviceContext::Map": "work_map", "ID3D11DeviceContext::Unmap": "work_unmap",
+    "ID3D11DeviceContext::Begin": "work_begin", "ID3D11DeviceContext::End": "work_end",
+    "ID3D11DeviceContext::GetData": "work_data",
+    "ID3D10Buffer::Map": "map_buffer", "ID3D10Buffer::Unmap": "unmap_buffer",
+    "ID3D10Texture2D::Map": "map_texture2d", "ID3D10Texture2D::Unmap": "unmap_texture",
+    "ID3D10Texture3D::Map": "map_texture3d", "ID3D10Texture3D::Unmap": "unmap_texture",
+    "ID3D10Asynchronous::Begin": "query_begin10", "ID3D10Asynchronous::End": "query_end10",
+    "ID3D10Asynchronous::GetData": "query_data10",
+}.items()}
 
 # A later interface stands for the earlier one too; the counters go by the earlier name, as
 # programs do, except for what the later one adds.
@@ -127,7 +156,7 @@ def main():
         + "".join(names) + "\n#endif\n")
     out.joinpath("fake_stubs.h").write_text(
         note + "#ifndef FAKE_STUBS_H\n#define FAKE_STUBS_H\n\n"
-        '#include "fake_internal.h"\n\n' + "\n".join(macros) + "\n"
+        '#include "fake_internal.h"\n#include "forwards.h"\n\n' + "\n".join(macros) + "\n"
         + "".join(prototypes) + "\n#endif\n")
     out.joinpath("fake_stubs.c").write_text(
         note + '#include "fake_stubs.h"\n\n'

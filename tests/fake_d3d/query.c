@@ -12,7 +12,7 @@ struct fake_query *fake_query_create(struct fake_device *device, const struct fa
         return NULL;
     query->type = type;
     query->misc = misc;
-    query->face.query11.object = &query->object;
+    query->face.object = &query->object;
     fake_object_init(&query->object, sizeof *query, class, device);
     return query;
 }

@@ -14,8 +14,7 @@ static struct fake_resource *create(struct fake_device *device, const struct fak
         fake_store_release(store);
         return NULL;
     }
-    resource->face.any.vtbl = type->vtbl;
-    resource->face.any.object = &resource->object;
+    resource->face = (struct fake_iface){type->vtbl, &resource->object};
     resource->dxgi.i.lpVtbl = (IDXGIResource1Vtbl *)&fake_dxgi_resource_vtbl;
     resource->dxgi.object = &resource->object;
     resource->keyed.i.lpVtbl = (IDXGIKeyedMutexVtbl *)&fake_keyed_mutex_vtbl;

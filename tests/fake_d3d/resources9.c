@@ -261,8 +261,8 @@ HRESULT STDMETHODCALLTYPE fake_device9_CreateQuery(IDirect3DDevice9Ex *iface, D3
         query = fake_query_create(device, &query_class, type, 0);
         hr = query ? D3D_OK : E_OUTOFMEMORY;
         if (query) {
-            query->face.query9.i.lpVtbl = (IDirect3DQuery9Vtbl *)&query_vtbl;
-            *out = &query->face.query9.i;
+            query->face.vtbl = &query_vtbl;
+            *out = (IDirect3DQuery9 *)&query->face;
         }
     }
     fake_leave(&call);

@@ -67,24 +67,33 @@ static void protect(struct base *b)
 
 static bool open_device(struct base *b)
 {
+    bool is_open;
     if (b->dx9) {
-        b->is_open = dx9_open(&b->dx9_rig, b->family == FAMILY_DX9EX, shared ? DX9_MULTITHREADED : 0);
+        const unsigned flags = RIG_NO_CONTEXT | (shared ? DX9_MULTITHREADED : 0);
+        is_open = dx9_open(&b->dx9_rig, b->family == FAMILY_DX9EX, flags);
         b->rig = b->dx9_rig.rig;
     } else {
-        b->is_open = rig_open(&b->rig, b->family == FAMILY_D3D10 ? &rig_d3d10 : &rig_d3d11, 0);
+        is_open = rig_open(&b->rig, b->family == FAMILY_D3D10 ? &rig_d3d10 : &rig_d3d11, RIG_NO_CONTEXT);
     }
-    if (b->is_open && shared)
+    if (is_open && shared)
         protect(b);
-    return b->is_open;
+    return is_open;
+}
+
+static cl_context make_context(const struct base *b, cl_int *status)
+{
+    return b->dx9 ? dx9_make_context(&b->dx9_rig, b->dx9_rig.property, b->dx9_rig.device, status)
+                  : rig_make_context(&b->rig, b->rig.device, false, status);
 }
 
 static bool open_context(struct base *b)
 {
-    cl_int status = CL_SUCCESS;
-    b->rig = b->first->rig;
-    b->dx9_rig = b->first->dx9_rig;
-    b->rig.context = b->dx9 ? dx9_make_context(&b->dx9_rig, b->dx9_rig.property, b->dx9_rig.device, &status)
-                            : rig_make_context(&b->rig, b->rig.device, false, &status);
+    cl_int status = 1;
+    b->rig.context = TRY_MAKE(make_context(b, &status));
+    if (fault_excuses(STEP_CONTEXT, status, b->dx9 ? CL_INVALID_DX9_MEDIA_ADAPTER_KHR : b->rig.api->invalid_device)) {
+        CHECK(!b->rig.context);
+        b->rig.context = make_context(b, &status);
+    }
     if (!CHECK_INT(status, CL_SUCCESS))
         return false;
     b->is_open = rig_open_queue(&b->rig, 0);
@@ -101,7 +110,13 @@ static struct base *open_one(unsigned family, enum base_place place, bool fresh)
         b->family = family;
         b->dx9 = family >= FAMILY_DX9;
         b->first = place == PLACE_SAME_DEVICE ? &bases[family][PLACE_FIRST] : NULL; /* open: the sequence's first */
-        if (!(b->first ? open_context(b) : open_device(b)))
+        if (b->first) {
+            b->rig = b->first->rig;
+            b->dx9_rig = b->first->dx9_rig;
+        } else if (!open_device(b)) {
+            return NULL;
+        }
+        if (!open_context(b))
             return NULL;
     }
     b->uses++;

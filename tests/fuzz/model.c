@@ -35,6 +35,24 @@ size_t box_bytes(const struct memory *memory, const struct box *box)
     return (size_t)box->size[0] * box->size[1] * box->size[2] * memory->texel;
 }
 
+static void forget_other(struct memory *memory)
+{
+    free(memory->other);
+    memory->other = NULL;
+}
+
+/* It holds what it held, or these bytes, which it takes over; NULL: or nobody knows what. */
+static void doubt(struct memory *memory, unsigned char *other)
+{
+    if (memory->unknown) {
+        free(other);
+        other = NULL;
+    }
+    forget_other(memory);
+    memory->other = other;
+    memory->unknown = true;
+}
+
 static bool is_all(const struct memory *memory, const struct box *box)
 {
     return box_bytes(memory, box) == memory->size;
@@ -55,6 +73,7 @@ static void box_move(const struct memory *memory, const struct box *box, unsigne
 void box_write(struct memory *memory, const struct box *box, const unsigned char *bytes)
 {
     box_move(memory, box, (unsigned char *)bytes, true);
+    forget_other(memory);
     memory->unknown = memory->unknown && !is_all(memory, box);
 }
 
@@ -82,8 +101,17 @@ static void copy_memory(struct memory *to, const struct memory *from)
 {
     if (to == from)
         return;
+    forget_other(to);
     memcpy(to->bytes, from->bytes, to->size);
     to->unknown = from->unknown;
+}
+
+static unsigned char *bytes_of(const struct memory *memory)
+{
+    unsigned char *bytes = memory->unknown ? NULL : malloc(memory->size);
+    if (bytes)
+        memcpy(bytes, memory->bytes, memory->size);
+    return bytes;
 }
 
 /* ---- making ---- */
@@ -102,10 +130,17 @@ void model_drop(struct node *node)
     node->effect_count = 0;
 }
 
+void model_undecided(struct model *m)
+{
+    for (int i = 0; i < m->memory_count; i++)
+        forget_other(&m->memories[i]);
+}
+
 void model_close(struct model *m)
 {
     for (int i = 0; i < m->node_count; i++)
         model_drop(&m->nodes[i]);
+    model_undecided(m);
     for (int i = 0; i < m->memory_count; i++)
         free(m->memories[i].bytes);
 }
@@ -141,7 +176,7 @@ static void acquired(struct model *m, const struct effect *effect, enum fate fat
     if (fate == DONE && shared->owner == MAY_BE_IDLE)
         copy_memory(memory, &m->memories[shared->d3d]);
     else if (shared->owner & MAY_BE_IDLE && !is_direct(shared))
-        memory->unknown = true;
+        doubt(memory, NULL);
     shared->owner = fate == DONE ? MAY_BE_ACQUIRED : shared->owner | MAY_BE_ACQUIRED;
 }
 
@@ -155,20 +190,15 @@ static void released(struct model *m, const struct effect *effect, enum fate fat
     if (fate == DONE && shared->owner == MAY_BE_ACQUIRED)
         copy_memory(d3d, &m->memories[shared->memory]);
     else if (shared->owner & MAY_BE_ACQUIRED && !is_direct(shared))
-        d3d->unknown = true;
-    d3d->unknown = d3d->unknown || effect->spoils;
+        doubt(d3d, bytes_of(&m->memories[shared->memory]));
+    if (effect->spoils)
+        doubt(d3d, NULL);
     shared->owner = fate == DONE ? MAY_BE_IDLE : shared->owner | MAY_BE_IDLE;
 }
 
-static void change_memory(struct model *m, const struct effect *effect, enum fate fate)
+static void write_memory(struct model *m, const struct effect *effect)
 {
     struct memory *to = &m->memories[effect->to];
-    if (fate == FAILED && effect->kind != EFFECT_UNMAP)
-        return;
-    if (fate != DONE || effect->spoils) {
-        to->unknown = true;
-        return;
-    }
     if (effect->kind == EFFECT_WRITE || effect->kind == EFFECT_UNMAP) {
         box_write(to, &effect->box, effect->bytes);
         return;
@@ -176,6 +206,28 @@ static void change_memory(struct model *m, const struct effect *effect, enum fat
     copy_memory(to, &m->memories[effect->from]);
     if (effect->kind == EFFECT_COMPUTE)
         format_compute(effect->format, to->bytes, to->size);
+}
+
+static void change_memory(struct model *m, const struct effect *effect, bool struck, enum fate fate)
+{
+    struct memory *to = &m->memories[effect->to];
+    if (fate == FAILED && effect->kind != EFFECT_UNMAP && !struck)
+        return;
+    if (effect->spoils || (fate != DONE && to->unknown)) {
+        doubt(to, NULL);
+        return;
+    }
+    unsigned char *before = bytes_of(to);
+    write_memory(m, effect);
+    if (fate == DONE) {
+        free(before);
+        return;
+    }
+    unsigned char *after = bytes_of(to);
+    memcpy(to->bytes, before, to->size);
+    to->unknown = false;
+    free(before);
+    doubt(to, after);
 }
 
 static void read_memory(struct model *m, struct effect *effect, enum fate fate)
@@ -195,7 +247,7 @@ static void take_effect(struct model *m, struct node *node)
         case EFFECT_RELEASE: released(m, effect, node->fate); break;
         case EFFECT_MAP:
         case EFFECT_READ: read_memory(m, effect, node->fate); break;
-        default: change_memory(m, effect, node->fate); break;
+        default: change_memory(m, effect, node->struck, node->fate); break;
         }
     }
 }
@@ -229,17 +281,23 @@ static bool is_doomed(const struct model *m, const struct node *node)
     return false;
 }
 
-/* A release that fails itself, and not since what it waits for has, gives its objects back all the same. */
+/* A release that Direct3D makes fail, and not what it waits for, gives its objects back all the same. Of another nobody knows. */
 static void take_fault(struct model *m, struct node *node, enum fate by_waits)
 {
-    node->struck = true;
     for (unsigned i = 0; i < node->effect_count && node->kind == NODE_RELEASE && node->fate == FAILED; i++) {
         const struct effect *effect = &node->effects[i];
         const unsigned before = m->shared[effect->shared].owner;
         model_lost(m, effect->shared);
-        if (by_waits == OPEN)
+        if (by_waits == OPEN || m->fault != FAULT_OF_DIRECT3D)
             m->shared[effect->shared].owner |= before;
     }
+}
+
+/* A command of the program's fails only if it is struck itself. */
+static bool may_be_struck(const struct model *m, const struct node *node)
+{
+    const bool is_ours = node->kind == NODE_ACQUIRE || node->kind == NODE_RELEASE;
+    return node->struck || (is_ours ? m->fault != FAULT_NONE : m->fault == FAULT_OF_EVENT);
 }
 
 /* What waits for a node has a higher number. */
@@ -250,14 +308,13 @@ static void advance(struct model *m)
         if (node->kind == NODE_USER || node->fate != PENDING)
             continue;
         const enum fate by_waits = node->fate = fate_of(m, node);
-        const bool may_be_struck = m->faults && (node->kind == NODE_ACQUIRE || node->kind == NODE_RELEASE) &&
-                                   (by_waits == DONE || by_waits == OPEN);
-        if (node->fate == OPEN || may_be_struck)
+        node->struck = by_waits == PENDING ? node->struck : may_be_struck(m, node);
+        if (node->fate == OPEN || (node->fate == DONE && node->struck))
             node->fate = m->observe(m->context, i);
-        if (may_be_struck)
+        if (node->struck && (by_waits == DONE || by_waits == OPEN))
             take_fault(m, node, by_waits);
         if (node->fate == PENDING)
-            node->doomed = is_doomed(m, node);
+            node->doomed = node->struck || is_doomed(m, node);
         else
             take_effect(m, node);
     }
@@ -469,7 +526,7 @@ void model_lost(struct model *m, int shared)
 {
     m->shared[shared].owner = MAY_BE_IDLE;
     if (!is_direct(&m->shared[shared]))
-        m->memories[m->shared[shared].d3d].unknown = true;
+        doubt(&m->memories[m->shared[shared].d3d], bytes_of(&m->memories[m->shared[shared].memory]));
 }
 
 void model_doubted(struct model *m, int shared)

@@ -11,7 +11,8 @@
 #ifndef CLD3D_TESTS_FUZZ_MODEL_H
 #define CLD3D_TESTS_FUZZ_MODEL_H
 
-#include <stdbool.h>
+#include "fault.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,7 @@ struct memory {
     size_t size;
     unsigned char *bytes; /* owned */
     bool unknown;
+    unsigned char *other; /* owned: while it is not NULL, what is unknown is either `bytes` or these */
 };
 
 /* A part of a memory, in texels. */
@@ -78,7 +80,7 @@ struct node {
     enum fate fate;
     bool doomed;  /* pending, but sure to fail; it may be over before the model says so */
     bool checked; /* the executor has compared its reads */
-    bool struck;  /* an acquire or release that has met a fault of Direct3D, or may have */
+    bool struck;  /* it has met a fault, or may have: what came of it is asked */
     bool silent;  /* an acquire without wait list and event: it may enqueue nothing, and tells nothing of its queue */
     struct set waits;  /* its wait list */
     struct set after;  /* what else it comes after: by its queue, or as an object's acquires and releases do */
@@ -108,7 +110,7 @@ struct model {
     } queues[MOST_QUEUES];
     struct set known; /* the program knows that they are over */
     bool hides;       /* what waits for a failed acquire or release may end as if that had not failed */
-    bool faults;      /* Direct3D may fail: acquires and releases that end now are asked what came of them */
+    enum fault fault; /* that the call has met: what ends now is asked what came of it */
     /* Asks what came of a node that is over: DONE, FAILED or OPEN. */
     enum fate (*observe)(void *context, int node);
     void *context;
@@ -138,6 +140,8 @@ bool model_pending(const struct model *m, const struct node *node);
 int model_commit(struct model *m, struct node *node);
 /* The plan comes to nothing. */
 void model_drop(struct node *node);
+/* Nobody decides any more which of two contents a memory has. */
+void model_undecided(struct model *m);
 
 /* The program knows that a node is over, and with it all that comes before. */
 void model_known(struct model *m, int node);

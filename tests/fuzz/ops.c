@@ -1,5 +1,7 @@
 #include "ops.h"
 
+#include "fault.h"
+
 #include <string.h>
 
 /* How often an operation comes, of a hundred. Most of a sequence moves ownership and bytes around. */
@@ -56,6 +58,8 @@ static uint64_t next(uint64_t *state)
 static enum op_kind draw_kind(uint64_t number)
 {
     unsigned total = 0, kind = 0;
+    if (fault_layers() && (number >> 32 & 3) == 0)
+        return OP_FAULT;
     for (unsigned i = 0; i < OP_KINDS; i++)
         total += kinds[i].weight;
     for (unsigned left = (unsigned)(number % total); left >= kinds[kind].weight; kind++)
@@ -70,6 +74,21 @@ static void fill(void *to, size_t size, uint64_t *state)
         bytes[i] = (unsigned char)(next(state) >> 24);
 }
 
+/* Most calls need objects, and a fault is to meet more than their creation. */
+static void begin_with_objects(struct sequence *s, bool early)
+{
+    enum { OBJECTS = 8 };
+    s->ops[0].kind = early ? OP_FAULT : OP_FLUSH;
+    for (unsigned i = 1; i < s->count && i <= OBJECTS + 1; i++) {
+        s->ops[i].kind = i <= OBJECTS ? OP_CREATE : OP_ACQUIRE;
+        s->ops[i].target = (uint8_t)(i - 1);
+        s->ops[i].data = i <= OBJECTS ? 1 : s->ops[i].data; /* to be read and written */
+        s->ops[i].more = 31;                                /* of all */
+        s->ops[i].queue &= 0x7F;
+        s->ops[i].waits = 0;
+    }
+}
+
 void sequence_make(struct sequence *s, uint64_t seed, unsigned count)
 {
     uint64_t state = seed * 0xD1342543DE82EF95u + 1;
@@ -82,6 +101,8 @@ void sequence_make(struct sequence *s, uint64_t seed, unsigned count)
         fill(&s->ops[i], sizeof(s->ops[i]), &state);
         s->ops[i].kind = (uint8_t)draw_kind(next(&state));
     }
+    if (fault_layers() && seed % 4)
+        begin_with_objects(s, seed % 4 == 1);
 }
 
 void sequence_from_bytes(struct sequence *s, const uint8_t *bytes, size_t size)

@@ -101,7 +101,7 @@ void run_check_event(struct run *run, int node)
     model_known(&run->model, node);
     if (n->fate == OPEN || (status < 0) == (n->fate == FAILED)) {
         if (!ours || status >= 0 || status == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ||
-            (n->struck && status == CL_OUT_OF_RESOURCES))
+            (n->struck && (status == CL_OUT_OF_RESOURCES || status == CL_OUT_OF_HOST_MEMORY)))
             return;
     }
     snprintf(what, sizeof(what), "the event of a%s %s has status %d", n->kind == NODE_ACQUIRE ? "n" : "",
@@ -325,7 +325,12 @@ int call_succeed(struct call *call)
         run->kept[number] = call->event;
         expect("clRetainEvent", clRetainEvent(call->event), CL_SUCCESS, CL_SUCCESS);
     }
+    const enum fault met = fault_met();
+    /* Without an event the code of a call tells, but of commands that end later. */
+    run->model.fault = call->place || call->pending || met == FAULT_OF_EVENT ? met : FAULT_NONE;
+    call->node->struck = run->model.fault != FAULT_NONE && (call->node->kind >= NODE_ACQUIRE || met == FAULT_OF_EVENT);
     model_commit(&run->model, call->node);
+    run->model.fault = FAULT_NONE;
     return number;
 }
 
@@ -403,34 +408,48 @@ void run_share(void)
     base_share();
 }
 
-static void run_op(struct run *run, const struct op *op)
+/* False: there is no device any more. */
+static bool run_op(struct run *run, const struct op *op)
 {
     const enum op_kind kind = (enum op_kind)(op->kind % OP_KINDS);
     if (kind == OP_SET_EVENT && run->sequence->setting.late % 8 == 0)
-        return;
+        return true;
     if (kind == OP_FAULT && shared)
-        return; /* it would strike another thread */
+        return true; /* it would strike another thread */
     operations[kind](run, op);
     check_helpers();
+    return fault_over(run);
 }
 
 void run_sequence(const struct sequence *s, bool verbose)
 {
     struct run *runs[2];
+    bool goes_on = true;
     fuzz_alive(0);
+    if (!shared)
+        fault_disarm();
+    const bool early = s->count && s->ops[0].kind % OP_KINDS == OP_FAULT && fault_layers();
+    if (early)
+        fault_arm_early(&s->ops[0]); /* strikes what makes the context, too */
     runs[0] = open_run(s, verbose, NULL);
     const bool two = s->setting.second % SECONDS >= SECOND_SAME_DEVICE && !shared;
     runs[1] = two ? open_run(s, verbose, runs[0]) : NULL;
-    for (unsigned i = 0; i < s->count; i++) {
+    goes_on = fault_over(runs[0]);
+    for (unsigned i = early; i < s->count && goes_on; i++) {
         const unsigned which = two ? s->ops[i].queue >> 7 : 0;
         fuzz_alive(i);
         say(runs[0], "%u %s%s", i, op_name((enum op_kind)(s->ops[i].kind % OP_KINDS)),
             which ? " in the second context" : "");
-        run_op(runs[which], &s->ops[i]);
+        goes_on = run_op(runs[which], &s->ops[i]);
     }
+    if (!shared)
+        fault_disarm();
     for (unsigned i = 0; i <= two; i++) {
         fuzz_alive(s->count + i);
-        run_end(runs[i]);
+        if (goes_on)
+            run_end(runs[i]);
+        else
+            run_end_lost(runs[i]);
     }
     for (unsigned i = 0; i <= two; i++)
         close_run(runs[i]);

@@ -2,6 +2,7 @@
 #ifndef CLD3D_TESTS_FUZZ_RUN_H
 #define CLD3D_TESTS_FUZZ_RUN_H
 
+#include "fault.h"
 #include "model.h"
 #include "ops.h"
 #include "world.h"
@@ -29,6 +30,7 @@ struct mapping {
     size_t row, slice;
     bool writes;
     bool discards; /* what is there is not defined */
+    bool refused;  /* an unmap met a fault: of an emulated image it may be unmapped, but for its bytes */
     bool stale;    /* the object was acquired again meanwhile */
     bool gone;     /* the object was released meanwhile, and with it what the pointer leads to; or that is Direct3D's */
 };
@@ -50,7 +52,6 @@ struct run {
     struct run *other; /* the sequence's other context; NULL: there is none */
     struct mapping mappings[MAPPINGS];
     struct notice *notices;
-    bool faults; /* a fault of Direct3D is armed */
     struct model model;
     struct world world;
     struct slot slots[SLOTS];
@@ -110,11 +111,11 @@ struct call {
     int queue;
     cl_event waits[MOST_WAITS];
     cl_uint wait_count;
-    bool wait_failed;         /* an event of the list has */
-    bool wait_told;           /* and the driver says so already */
-    bool wait_may_fail;       /* one has, or may at any moment */
-    struct target *shared[4]; /* of an acquire or release */
-    cl_mem objects[4];
+    bool wait_failed;               /* an event of the list has */
+    bool wait_told;                 /* and the driver says so already */
+    bool wait_may_fail;             /* one has, or may at any moment */
+    struct target *shared[TARGETS]; /* of an acquire or release */
+    cl_mem objects[TARGETS];
     unsigned shared_count;
     int owners[4]; /* of other commands: the shared objects, of the model, whose state counts */
     unsigned owner_count;
@@ -171,10 +172,12 @@ void children_end(struct run *run);
 void notices_settle(struct run *run);
 /* Waits for all callbacks and compares what they told. */
 void notices_end(struct run *run);
+/* Callbacks of all sequences that did not come, which the driver may keep. */
+unsigned notices_due(void);
 
-/* With a fault of Direct3D armed: whether it has struck since. */
-bool fault_struck(const struct run *run);
-/* An acquire or release whose call or event a fault made fail: puts the model right. False: nothing failed. */
+/* Whether a plane is Direct3D's for certain: else touching it is not defined. */
+bool is_free(const struct run *run, const struct target *t);
+/* An acquire or release whose call a fault made fail: puts the model right. False: nothing failed. */
 bool fault_failed(struct call *call, cl_int code, bool release);
 
 /* ---- operations (run_owner.c, run_commands.c, run_events.c, ...) ---- */
@@ -201,6 +204,7 @@ void run_user_event(struct run *run, const struct op *op);
 void run_set_event(struct run *run, const struct op *op);
 void run_wait_event(struct run *run, const struct op *op);
 void run_query_event(struct run *run, const struct op *op);
+void run_ask(struct run *run, const struct op *op);
 void run_drop_event(struct run *run, const struct op *op);
 void run_finish_queue(struct run *run, const struct op *op);
 void run_flush_queue(struct run *run, const struct op *op);
@@ -215,6 +219,8 @@ void run_fault(struct run *run, const struct op *op);
 
 /* Ends all of it, and looks at what Direct3D has then. */
 void run_end(struct run *run);
+/* The same where Direct3D's device is lost. */
+void run_end_lost(struct run *run);
 void set_event(struct run *run, unsigned slot, bool failed);
 void drop_slot(struct run *run, unsigned slot);
 

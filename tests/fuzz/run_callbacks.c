@@ -48,10 +48,15 @@ void run_callback(struct run *run, const struct op *op)
     notice->type = types[op->data % 4];
     if (quirk(run->world.driver, QUIRK_NEEDS_CALLBACKS) && notice->user && notice->type == CL_RUNNING)
         notice->type = CL_COMPLETE;
+    say(run, "    a callback of n%d for %d", notice->node, notice->type);
+    const cl_int code = TRY(clSetEventCallback(slot->event, notice->type, called, notice));
+    if (fault_excuses(STEP_COMMAND, code, CL_SUCCESS)) {
+        free(notice);
+        return;
+    }
+    expect("clSetEventCallback", code, CL_SUCCESS, CL_SUCCESS);
     notice->next = run->notices;
     run->notices = notice;
-    say(run, "    a callback of n%d for %d", notice->node, notice->type);
-    expect("clSetEventCallback", clSetEventCallback(slot->event, notice->type, called, notice), CL_SUCCESS, CL_SUCCESS);
 }
 
 void notices_settle(struct run *run)
@@ -97,11 +102,22 @@ static void check_notice(const struct run *run, const struct notice *notice)
                   notice->node, notice->type, notice->fate == DONE ? "ended well" : "failed", status);
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct notice *kept; /* guarded by lock */
+
+unsigned notices_due(void)
+{
+    unsigned due = 0;
+    pthread_mutex_lock(&lock);
+    for (const struct notice *notice = kept; notice; notice = notice->next)
+        due += atomic_load(&notice->calls) == 0;
+    pthread_mutex_unlock(&lock);
+    return due;
+}
+
 /* Callbacks that may come after the sequence, until the process ends. */
 static void keep(struct notice *notice)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct notice *kept;
     pthread_mutex_lock(&lock);
     notice->next = kept;
     kept = notice;

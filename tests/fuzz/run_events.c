@@ -59,8 +59,13 @@ static void mark(struct run *run, const struct op *op, bool barrier)
         return;
     }
     call_want_event(&call);
-    const cl_int code = barrier ? clEnqueueBarrierWithWaitList(queue, call.wait_count, call_waits(&call), call.place)
-                                : clEnqueueMarkerWithWaitList(queue, call.wait_count, call_waits(&call), call.place);
+    const cl_int code =
+        TRY(barrier ? clEnqueueBarrierWithWaitList(queue, call.wait_count, call_waits(&call), call.place)
+                    : clEnqueueMarkerWithWaitList(queue, call.wait_count, call_waits(&call), call.place));
+    if (fault_excuses(STEP_COMMAND, code, CL_SUCCESS)) {
+        call_drop(&call);
+        return;
+    }
     expect(call.name, code, CL_SUCCESS, CL_SUCCESS);
     call_succeed(&call);
 }
@@ -87,7 +92,11 @@ void run_user_event(struct run *run, const struct op *op)
         const int node = model_user_event(&run->model);
         if (node < 0)
             return;
-        run->slots[i] = (struct slot){clCreateUserEvent(run->world.rig.context, &status), node};
+        run->slots[i] = (struct slot){TRY_MAKE(clCreateUserEvent(run->world.rig.context, &status)), node};
+        if (fault_excuses(STEP_COMMAND, status, CL_SUCCESS)) {
+            model_set(&run->model, node, false);
+            return;
+        }
         expect("clCreateUserEvent", status, CL_SUCCESS, CL_SUCCESS);
         say(run, "    n%d is a user event", node);
         return;
@@ -107,13 +116,18 @@ void set_event(struct run *run, unsigned slot, bool failed)
     const int node = run->slots[slot].node;
     failed = failed && !(quirk(run->world.driver, QUIRK_NO_FAILURES) && any_command_pending(run));
     say(run, "    n%d %s", node, failed ? "fails" : "is complete");
-    expect("clSetUserEventStatus", clSetUserEventStatus(run->slots[slot].event, failed ? -17 : CL_COMPLETE), CL_SUCCESS,
-           CL_SUCCESS);
+    const cl_int status = failed ? -17 : CL_COMPLETE;
+    cl_int code = TRY(clSetUserEventStatus(run->slots[slot].event, status));
+    if (fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
+        code = clSetUserEventStatus(run->slots[slot].event, status);
+    expect("clSetUserEventStatus", code, CL_SUCCESS, CL_SUCCESS);
     struct set pending = {{0}};
     for (int i = 0; i < run->model.node_count; i++)
         if (run->model.nodes[i].fate == PENDING)
             set_add(&pending, i);
+    run->model.fault = fault_met();
     model_set(&run->model, node, failed);
+    run->model.fault = FAULT_NONE;
     /* Direct3D sees the releases that it has set free. */
     for (int i = 0; i < run->model.node_count; i++)
         if (set_has(&pending, i) && run->model.nodes[i].kind == NODE_RELEASE && run->model.nodes[i].fate == DONE)
@@ -137,6 +151,7 @@ void run_wait_event(struct run *run, const struct op *op)
     if (slot == SLOTS)
         return;
     say(run, "    waits for n%d", run->slots[slot].node);
+    TRY(clWaitForEvents(1, &run->slots[slot].event));
     run_check_event(run, run->slots[slot].node);
     run_compare_reads(run);
 }
@@ -162,13 +177,17 @@ static void check_times(const struct run *run, unsigned slot)
 void run_query_event(struct run *run, const struct op *op)
 {
     cl_int status = 1;
-    const unsigned slot = find_slot(run, op->extra, is_any);
-    if (slot == SLOTS)
+    const unsigned slot = op->data % 4 ? find_slot(run, op->extra, is_any) : SLOTS;
+    if (slot == SLOTS) {
+        run_ask(run, op);
         return;
+    }
     const struct node *node = &run->model.nodes[run->slots[slot].node];
-    expect("clGetEventInfo",
-           clGetEventInfo(run->slots[slot].event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL),
-           CL_SUCCESS, CL_SUCCESS);
+    const cl_int code =
+        TRY(clGetEventInfo(run->slots[slot].event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL));
+    if (fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
+        return;
+    expect("clGetEventInfo", code, CL_SUCCESS, CL_SUCCESS);
     say(run, "    n%d has status %d", run->slots[slot].node, status);
     if (node->fate == PENDING && !node->doomed && status <= CL_COMPLETE)
         fuzz_fail("an event is over too early", "n%d has status %d, but waits for a user event", run->slots[slot].node,
@@ -179,7 +198,9 @@ void run_query_event(struct run *run, const struct op *op)
 
 void drop_slot(struct run *run, unsigned slot)
 {
-    expect("clReleaseEvent", clReleaseEvent(run->slots[slot].event), CL_SUCCESS, CL_SUCCESS);
+    const cl_int code = TRY(clReleaseEvent(run->slots[slot].event));
+    if (!fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
+        expect("clReleaseEvent", code, CL_SUCCESS, CL_SUCCESS);
     run->slots[slot].event = NULL;
 }
 
@@ -193,11 +214,15 @@ void run_drop_event(struct run *run, const struct op *op)
 void run_finish_queue(struct run *run, const struct op *op)
 {
     const int queue = op->queue % QUEUES;
-    if (!model_held(&run->model, queue))
-        run_finish(run, queue);
+    if (model_held(&run->model, queue))
+        return;
+    TRY(clFinish(run->world.queues[queue]));
+    run_finish(run, queue);
 }
 
 void run_flush_queue(struct run *run, const struct op *op)
 {
-    expect("clFlush", clFlush(run->world.queues[op->queue % QUEUES]), CL_SUCCESS, CL_SUCCESS);
+    const cl_int code = TRY(clFlush(run->world.queues[op->queue % QUEUES]));
+    if (!fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
+        expect("clFlush", code, CL_SUCCESS, CL_SUCCESS);
 }

@@ -1,71 +1,293 @@
-/* Direct3D fails once, somewhere in an acquire or a release, a creation, or in what a user event sets free. What may come of it
- * is asked once; from there on all is predicted again. */
 #include "run.h"
 
 #include "fake_d3d.h"
+#include "faults/faults.h"
 
-bool fault_struck(const struct run *run)
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- what is armed and met ---- */
+
+static const struct kind {
+    const char *name;
+    enum fault means; /* FAULT_NONE: what is late or slow changes nothing */
+    bool of_direct3d;
+    int kind; /* enum fake_d3d_fault or enum fault_kind */
+} kinds[] = {
+    {"Direct3D fails", FAULT_OF_DIRECT3D, true, FAKE_D3D_FAILS},
+    {"Direct3D has no memory", FAULT_OF_DIRECT3D, true, FAKE_D3D_NO_MEMORY},
+    {"an allocation fails", FAULT_OF_OPENCL, false, FAULT_ALLOCATION},
+    {"OpenCL fails", FAULT_OF_OPENCL, false, FAULT_OPENCL},
+    {"OpenCL has no memory", FAULT_OF_OPENCL, false, FAULT_OPENCL_MEMORY},
+    {"a command fails", FAULT_OF_EVENT, false, FAULT_EVENT_FAILS},
+    {"a command is late", FAULT_NONE, false, FAULT_EVENT_LATE},
+    {"OpenCL is slow", FAULT_NONE, false, FAULT_OPENCL_SLOW},
+    {"Direct3D is slow", FAULT_NONE, true, FAKE_D3D_SLOW},
+    {"Direct3D is lost", FAULT_OF_DIRECT3D, true, FAKE_D3D_LOST},
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static const struct kind *armed; /* or NULL */
+
+void fault_begin(void)
 {
-    return run->faults && fake_d3d_any_struck() != NULL;
+    layer_own(false);
+    fake_d3d_own_calls(false);
 }
 
-/* The event of a call that met a fault, which is over at once if the fault made it fail. */
-static cl_int status_of(const struct call *call)
+static void end(void)
 {
-    cl_int status = 1;
-    expect("clGetEventInfo",
-           clGetEventInfo(call->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL), CL_SUCCESS,
-           CL_SUCCESS);
-    return status;
+    layer_own(true);
+    fake_d3d_own_calls(true);
 }
 
-/* The driver has refused a command of OpenCL's: the call may tell that in any case, and change nothing. */
-static bool by_opencl(void)
+cl_int fault_end(cl_int code)
 {
-    static const char beginning[] = "external ";
-    return strncmp(fake_d3d_any_struck(), beginning, sizeof(beginning) - 1) == 0;
+    end();
+    return code;
 }
 
-bool fault_failed(struct call *call, cl_int code, bool release)
+void *fault_made(void *handle)
 {
-    struct run *run = call->run;
-    if (!fault_struck(run))
-        return false;
-    const bool by_event = code == CL_SUCCESS && call->event && status_of(call) == CL_OUT_OF_RESOURCES;
-    if (code != CL_OUT_OF_RESOURCES && !by_event)
-        return false;
-    say(run, "    fails, by %s", fake_d3d_any_struck());
-    if (code != CL_SUCCESS && call->place && !by_opencl())
-        fuzz_fail("a fault is not in the event", "the call with an event gives %d", code);
-    for (unsigned i = 0; i < call->shared_count; i++) {
-        if (release && by_opencl())
-            model_doubted(&run->model, call->shared[i]->shared);
-        else if (release)
-            model_lost(&run->model, call->shared[i]->shared);
-        else
-            model_learn(&run->model, call->shared[i]->shared, MAY_BE_IDLE);
-    }
-    if (by_event)
-        expect("clReleaseEvent", clReleaseEvent(call->event), CL_SUCCESS, CL_SUCCESS);
-    call_drop(call);
-    return true;
+    end();
+    return handle;
+}
+
+/* The loader takes the variable apart. */
+bool fault_layers(void)
+{
+    static enum { UNKNOWN, NO, YES } there;
+    const char *layers = getenv("OPENCL_LAYERS");
+    if (there == UNKNOWN)
+        there = layers && strstr(layers, "libfaults.so") ? YES : NO;
+    return there == YES;
+}
+
+void fault_disarm(void)
+{
+    armed = NULL;
+    layer_arm(FAULT_ALLOCATION, 0);
+    fake_d3d_any_fault(FAKE_D3D_FAILS, 0);
+    end();
+}
+
+static unsigned number_of(const struct op *op)
+{
+    return 1 + op->extra % (2u << op->more % 5);
+}
+
+static void arm(const struct kind *kind, unsigned n)
+{
+    fault_disarm();
+    armed = kind;
+    if (armed->of_direct3d)
+        fake_d3d_any_fault((enum fake_d3d_fault)armed->kind, n);
+    else
+        layer_arm((enum fault_kind)armed->kind, n);
 }
 
 void run_fault(struct run *run, const struct op *op)
 {
-    static const enum fake_d3d_fault faults[] = {FAKE_D3D_FAILS, FAKE_D3D_NO_MEMORY};
-    static const operation struck[] = {run_acquire, run_release, run_acquire, run_release, run_create, run_set_event};
-    const unsigned which = op->data % (sizeof(struck) / sizeof(struck[0]));
-    if (which == 5 && run->sequence->setting.late % 8 == 0)
+    if (armed)
         return;
-    say(run, "    Direct3D fails in call %u of: %s", 1 + op->extra / 8u % 12u,
-        which == 5   ? "set-event"
-        : which == 4 ? "create"
-        : which % 2  ? "release"
-                     : "acquire");
-    run->faults = run->model.faults = true;
-    fake_d3d_any_fault(faults[op->extra / 4 % 2], 1 + op->extra / 8u % 12u);
-    struck[which](run, op);
-    fake_d3d_any_fault(FAKE_D3D_FAILS, 0);
-    run->faults = run->model.faults = false;
+    arm(&kinds[fault_layers() ? op->data % KINDS : op->data % 2], number_of(op));
+    say(run, "    in call %u from here: %s", number_of(op), armed->name);
+}
+
+void fault_arm_early(const struct op *op)
+{
+    arm(&kinds[op->data % (KINDS - 1)], 1 + op->extra % (8u << op->more % 6));
+}
+
+static const char *struck(void)
+{
+    return !armed ? NULL : armed->of_direct3d ? fake_d3d_any_struck() : layer_struck();
+}
+
+/* A command of the driver that imports: it may have failed in the call, or in what follows from it. */
+static bool is_import(const char *name)
+{
+    static const char beginning[] = "external ";
+    return strncmp(name, beginning, sizeof(beginning) - 1) == 0;
+}
+
+enum fault fault_met(void)
+{
+    const char *name = struck();
+    return !name ? FAULT_NONE : is_import(name) ? FAULT_OF_IMPORT : armed->means;
+}
+
+bool fault_excuses(enum step step, cl_int code, cl_int by_direct3d)
+{
+    const enum fault met = fault_met();
+    if (met == FAULT_NONE)
+        return false;
+    switch (code) {
+    case CL_SUCCESS: return false;
+    case CL_OUT_OF_RESOURCES:
+    case CL_OUT_OF_HOST_MEMORY: return true;
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE: return step != STEP_OWNER; /* no code of acquires and releases */
+    case CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: return step != STEP_CONTEXT && step != STEP_OBJECT;
+    case CL_DEVICE_NOT_AVAILABLE: return step == STEP_CONTEXT;
+    case CL_DEVICE_NOT_FOUND: return step == STEP_DEVICES;
+    case CL_MAP_FAILURE: return step == STEP_MAP;
+    default: return met == FAULT_OF_DIRECT3D && code == by_direct3d;
+    }
+}
+
+/* ---- what became of bytes ---- */
+
+/* They are the old ones or the new ones. */
+static void decide(struct memory *memory, const unsigned char *found, const char *side)
+{
+    if (memcmp(found, memory->bytes, memory->size) != 0) {
+        run_compare(side, found, memory->other, memory->size);
+        memcpy(memory->bytes, memory->other, memory->size);
+    }
+    memory->unknown = false;
+}
+
+static void decide_in_opencl(struct run *run, const struct target *t, struct memory *memory, cl_mem object)
+{
+    unsigned char *found = malloc(memory->size);
+    if (world_peek(&run->world, t, object, found))
+        decide(memory, found, "wrong bytes in OpenCL after a fault");
+    free(found);
+}
+
+static void decide_in_direct3d(struct run *run, struct target *first)
+{
+    unsigned char *found = malloc(world_bytes(first)), *at = found;
+    world_d3d_read(&run->world, first, found);
+    for (unsigned p = 0; p < first->planes; p++) {
+        struct memory *memory = &run->model.memories[first[p].d3d];
+        if (memory->other && is_free(run, &first[p]))
+            decide(memory, at, "wrong bytes in Direct3D after a fault");
+        at += memory->size;
+    }
+    free(found);
+}
+
+/* Where nothing is pending and nothing mapped all can be seen; else what is not known stays so. */
+static void decide_all(struct run *run)
+{
+    struct model *m = &run->model;
+    bool idle = true;
+    for (int i = 0; i < QUEUES; i++)
+        idle = idle && !model_held(m, i);
+    for (int i = 0; i < QUEUES && idle; i++)
+        run_finish(run, i);
+    for (unsigned i = 0; i < TARGETS && idle; i++) {
+        struct target *t = &run->world.targets[i];
+        struct memory *memory = t->object ? &m->memories[m->shared[t->shared].memory] : NULL;
+        if (memory && memory->other && !t->direct && model_owner(m, t->shared) == MAY_BE_ACQUIRED &&
+            !is_mapped(run, t->object))
+            decide_in_opencl(run, t, memory, t->object);
+        if (t->twin && m->memories[t->twin_memory].other && !is_mapped(run, t->twin))
+            decide_in_opencl(run, t, &m->memories[t->twin_memory], t->twin);
+        if (m->memories[t->d3d].other && is_free(run, t))
+            decide_in_direct3d(run, world_first(t));
+    }
+}
+
+bool fault_over(struct run *run)
+{
+    const char *name = struck();
+    const bool lost = name && armed->kind == FAKE_D3D_LOST && armed->of_direct3d;
+    if (name) {
+        say(run, "    met: %s, %s", armed->name, name);
+        layer_settle();
+        if (armed->means != FAULT_NONE && !lost)
+            decide_all(run);
+        fault_disarm();
+    }
+    model_undecided(&run->model);
+    return !lost;
+}
+
+/* ---- acquires and releases ---- */
+
+bool fault_failed(struct call *call, cl_int code, bool release)
+{
+    struct run *run = call->run;
+    const enum fault met = fault_met();
+    if (!fault_excuses(STEP_OWNER, code, CL_SUCCESS))
+        return false;
+    say(run, "    fails, by %s", struck());
+    if (met == FAULT_OF_DIRECT3D && call->place && code == CL_OUT_OF_RESOURCES)
+        fuzz_fail("a fault is not in the event", "the call with an event gives %d", code);
+    for (unsigned i = 0; i < call->shared_count; i++) {
+        const int shared = call->shared[i]->shared;
+        if (release && met == FAULT_OF_DIRECT3D)
+            model_lost(&run->model, shared);
+        else if (release && met == FAULT_OF_IMPORT)
+            model_doubted(&run->model, shared);
+    }
+    call_drop(call);
+    return true;
+}
+
+/* ---- what is left ---- */
+
+struct level {
+    int live[LIVES];
+    int direct3d;
+};
+
+static struct level level(void)
+{
+    struct level now = {.direct3d = (int)fake_d3d_live()};
+    for (int i = 0; i < LIVES; i++)
+        now.live[i] = layer_live((enum live)i);
+    now.live[LIVE_BLOCKS] -= (int)notices_due(); /* cld3d keeps a block for each */
+    return now;
+}
+
+static int growth(const struct level *from, const struct level *to)
+{
+    int most = to->direct3d - from->direct3d;
+    for (int i = 0; i < LIVES; i++)
+        most = to->live[i] - from->live[i] > most ? to->live[i] - from->live[i] : most;
+    return most;
+}
+
+/* Threads of the driver, and cld3d's for callbacks, may still give something back. */
+static struct level settled(const struct level *wanted)
+{
+    static const struct timespec pause = {0, 1000 * 1000};
+    struct level now = level();
+    for (int i = 0; i < 200 && growth(wanted, &now) > 0; i++, now = level())
+        nanosleep(&pause, NULL);
+    return now;
+}
+
+static struct level run_once(const struct sequence *s, bool verbose, const struct level *before)
+{
+    run_sequence(s, verbose);
+    base_close_all();
+    layer_forget();
+    return settled(before);
+}
+
+void run_whole(const struct sequence *s, bool verbose)
+{
+    enum { REPEATS = 4 };
+    if (!fault_layers()) {
+        run_sequence(s, verbose);
+        return;
+    }
+    const struct level before = level();
+    struct level first = run_once(s, verbose, &before), now = first;
+    /* What a process keeps, it keeps once; what each run leaves is lost. */
+    for (int i = 0; i < REPEATS && growth(&before, &first) > 0 && growth(&first, &now) >= i; i++)
+        now = run_once(s, false, &first);
+    if (growth(&before, &first) > 0 && growth(&first, &now) >= REPEATS)
+        fuzz_fail("something is left",
+                  "%d contexts, %d queues, %d memory objects, %d programs, %d kernels, %d events, %d blocks and "
+                  "%d objects of Direct3D are left by %d runs",
+                  now.live[0] - first.live[0], now.live[1] - first.live[1], now.live[2] - first.live[2],
+                  now.live[3] - first.live[3], now.live[4] - first.live[4], now.live[5] - first.live[5],
+                  now.live[6] - first.live[6], now.direct3d - first.direct3d, REPEATS);
 }

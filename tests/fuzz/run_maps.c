@@ -148,7 +148,7 @@ void run_map(struct run *run, const struct op *op)
     call_want_event(&call);
     call.place = &call.event;
     const bool blocking = call_blocks(&call);
-    made.pointer = enqueue_map(&call, &place, &made, blocking, how, &status);
+    made.pointer = TRY_MAKE(enqueue_map(&call, &place, &made, blocking, how, &status));
     if (!call_accepted(&call, status)) {
         if (made.pointer)
             fuzz_fail("a map that fails gives a pointer", "%p with status %d", made.pointer, status);
@@ -222,8 +222,16 @@ static bool unmap(struct run *run, const struct op *op, struct mapping *place)
     if (mapping.writes && !mapping.gone)
         move_rows(run, &mapping, bytes, true);
     place->stale = place->stale || mapping.writes; /* if it is refused */
-    if (!call_accepted(&call, clEnqueueUnmapMemObject(run->world.queues[call.queue], mapping.object, mapping.pointer,
-                                                      call.wait_count, call_waits(&call), call.place)))
+    const cl_int code = TRY(clEnqueueUnmapMemObject(run->world.queues[call.queue], mapping.object, mapping.pointer,
+                                                    call.wait_count, call_waits(&call), call.place));
+    place->refused = mapping.refused || fault_met() != FAULT_NONE;
+    place->gone = place->gone || (place->refused && mapping.target->format);
+    if (mapping.refused && code == CL_INVALID_VALUE) {
+        call_drop(&call);
+        *place = (struct mapping){0};
+        return true;
+    }
+    if (!call_accepted(&call, code))
         return false;
     place->unmap = call_succeed(&call);
     place->unmapped = true;

@@ -6,8 +6,7 @@
 
 /* ---- Direct3D ---- */
 
-/* Whether a plane is Direct3D's for certain: else touching it is not defined. */
-static bool is_free(const struct run *run, const struct target *t)
+bool is_free(const struct run *run, const struct target *t)
 {
     return !model_in_motion(&run->model, t->d3d) &&
            (!t->object || model_owner(&run->model, t->shared) == MAY_BE_IDLE) &&
@@ -64,8 +63,8 @@ void run_create(struct run *run, const struct op *op)
     cl_int status = 1;
     if (!t->object && model_in_motion(&run->model, t->d3d))
         return; /* nothing orders a new object's acquire behind an old one's release */
-    cl_mem object = world_create(&run->world, t, flags[op->data % 4], &status);
-    if (fault_struck(run) && status != CL_SUCCESS) {
+    cl_mem object = TRY_MAKE(world_create(&run->world, t, flags[op->data % 4], &status));
+    if (fault_excuses(STEP_OBJECT, status, run->world.invalid_resource)) {
         say(run, "    fails: %d", status);
         if (object)
             fuzz_fail("clCreateFrom... gives an object and an error", "object %p with status %d", (void *)object,
@@ -92,12 +91,27 @@ void run_create(struct run *run, const struct op *op)
     t->shared = shared;
 }
 
+/* And gives the reference back. */
+static void retain_queue(cl_command_queue queue)
+{
+    if (fault_excuses(STEP_COMMAND, TRY(clRetainCommandQueue(queue)), CL_SUCCESS))
+        return;
+    const cl_int code = TRY(clReleaseCommandQueue(queue));
+    if (!fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
+        expect("clReleaseCommandQueue", code, CL_SUCCESS, CL_SUCCESS);
+}
+
 void run_retain(struct run *run, const struct op *op)
 {
     struct target *t = &run->world.targets[op->target % TARGETS];
-    if (!t->object)
+    if (!t->object) {
+        retain_queue(run->world.queues[op->queue % QUEUES]);
         return;
-    expect("clRetainMemObject", clRetainMemObject(t->object), CL_SUCCESS, CL_SUCCESS);
+    }
+    const cl_int code = TRY(clRetainMemObject(t->object));
+    if (fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
+        return;
+    expect("clRetainMemObject", code, CL_SUCCESS, CL_SUCCESS);
     t->refs++;
 }
 
@@ -107,7 +121,9 @@ void run_drop(struct run *run, const struct op *op)
     if (!t->object || (t->refs == 1 && is_mapped(run, t->object)))
         return;
     say(run, "    drops object %u, %u references", op->target % TARGETS, t->refs);
-    expect("clReleaseMemObject", clReleaseMemObject(t->object), CL_SUCCESS, CL_SUCCESS);
+    const cl_int code = TRY(clReleaseMemObject(t->object));
+    if (!fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
+        expect("clReleaseMemObject", code, CL_SUCCESS, CL_SUCCESS);
     if (--t->refs == 0)
         t->object = NULL;
 }
@@ -117,7 +133,8 @@ void run_drop(struct run *run, const struct op *op)
 static bool pick_objects(struct call *call)
 {
     struct world *w = &call->run->world;
-    const unsigned count = 1 + call->op->more % 3u, step = 1 + call->op->more / 4u % 7u;
+    const bool all = call->op->more % 32 == 31; /* more than a call has room for without memory */
+    const unsigned count = all ? TARGETS : 1 + call->op->more % 3u, step = all ? 1 : 1 + call->op->more / 4u % 7u;
     for (unsigned i = 0; i < count; i++) {
         struct target *t = &w->targets[(call->op->target + i * step) % TARGETS];
         bool there = !t->object;
@@ -181,11 +198,11 @@ static void add_ownership(struct call *call, enum effect_kind kind)
     }
 }
 
-/* The event is asked what it is at once. */
+/* The event is asked what it is at once. It is known as a marker where no memory was left for more. */
 static void check_type(const struct call *call, cl_command_type right)
 {
     cl_command_type type = 0;
-    if (!call->place)
+    if (!call->place || fault_met() == FAULT_OF_OPENCL)
         return;
     expect("clGetEventInfo", clGetEventInfo(call->event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL), CL_SUCCESS,
            CL_SUCCESS);
@@ -220,8 +237,8 @@ void run_acquire(struct run *run, const struct op *op)
         return;
     call_want_event(&call);
     const unsigned fits = all_are(&call, MAY_BE_IDLE);
-    const cl_int code = run->world.acquire(run->world.queues[call.queue], call.shared_count, call.objects,
-                                           call.wait_count, call_waits(&call), call.place);
+    const cl_int code = TRY(run->world.acquire(run->world.queues[call.queue], call.shared_count, call.objects,
+                                               call.wait_count, call_waits(&call), call.place));
     say_objects(&call, code);
     if (fault_failed(&call, code, false))
         return;
@@ -259,8 +276,8 @@ void run_release(struct run *run, const struct op *op)
     /* One that is deferred knows of an event's failure when the driver does (rusticl 22.3: later, in a thread of its own). */
     const bool fails = call.wait_told || (call.wait_failed && !call.pending);
     const cl_int failed = fails ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
-    const cl_int code = run->world.release(run->world.queues[call.queue], call.shared_count, call.objects,
-                                           call.wait_count, call_waits(&call), call.place);
+    const cl_int code = TRY(run->world.release(run->world.queues[call.queue], call.shared_count, call.objects,
+                                               call.wait_count, call_waits(&call), call.place));
     say_objects(&call, code);
     if (fault_failed(&call, code, true))
         return;
@@ -291,27 +308,41 @@ static void release_rest(struct run *run)
     }
 }
 
-void run_end(struct run *run)
+/* An object goes from one side to the other, and back, as if nothing had been. */
+static void use_again(struct run *run, uint8_t target)
+{
+    const struct target *t = &run->world.targets[target];
+    const struct op op = {.target = target, .more = 0};
+    if (!t->object || is_mapped(run, t->object))
+        return;
+    for (int round = 0; round < 2; round++) {
+        if (model_owner(&run->model, t->shared) & MAY_BE_ACQUIRED)
+            run_release(run, &op);
+        if (model_owner(&run->model, t->shared) & MAY_BE_ACQUIRED)
+            run_release(run, &op); /* the first has told that it was */
+        run_d3d_write(run, &op);
+        run_acquire(run, &op);
+        run_read(run, &op);
+        run_write(run, &op);
+    }
+    run_release(run, &op);
+    run_finish(run, 0);
+}
+
+static void end_user_events(struct run *run)
 {
     const unsigned end = run->sequence->setting.end;
     for (unsigned i = 0; i < SLOTS; i++)
         if (run->slots[i].event && run->model.nodes[run->slots[i].node].fate == PENDING &&
             run->model.nodes[run->slots[i].node].kind == NODE_USER)
             set_event(run, i, end & 1 << i % 6);
-    run_settle(run);
-    for (int i = 0; i < QUEUES; i++)
-        run_finish(run, i);
-    mappings_end(run);
-    if (end & 0x80)
-        release_rest(run);
-    for (unsigned i = 0; i < TARGETS; i += run->world.targets[i].planes)
-        compare_surface(run, &run->world.targets[i]);
-    for (unsigned i = 0; i < TARGETS; i++) {
-        if (run->world.targets[i].object && is_mapped(run, run->world.targets[i].object))
-            fuzz_fail("a mapping is left in the end", "object %u", i);
+}
+
+static void drop_rest(struct run *run)
+{
+    for (unsigned i = 0; i < TARGETS; i++)
         while (run->world.targets[i].object)
             run_drop(run, &(struct op){.kind = OP_DROP, .target = (uint8_t)i});
-    }
     children_end(run);
     notices_settle(run);
     for (unsigned i = 0; i < SLOTS; i++)
@@ -320,4 +351,50 @@ void run_end(struct run *run)
     for (int i = 0; i < run->model.node_count; i++)
         if (run->kept[i])
             expect("clReleaseEvent", clReleaseEvent(run->kept[i]), CL_SUCCESS, CL_SUCCESS);
+}
+
+void run_end(struct run *run)
+{
+    const unsigned end = run->sequence->setting.end;
+    end_user_events(run);
+    run_settle(run);
+    for (int i = 0; i < QUEUES; i++)
+        run_finish(run, i);
+    mappings_end(run);
+    if (end & 0x80)
+        release_rest(run);
+    for (unsigned i = 0; i < TARGETS && fault_layers(); i++)
+        use_again(run, (uint8_t)i);
+    for (unsigned i = 0; i < TARGETS; i += run->world.targets[i].planes)
+        compare_surface(run, &run->world.targets[i]);
+    for (unsigned i = 0; i < TARGETS; i++)
+        if (run->world.targets[i].object && is_mapped(run, run->world.targets[i].object))
+            fuzz_fail("a mapping is left in the end", "object %u", i);
+    drop_rest(run);
+}
+
+/* Without a device nothing can be right, but nothing may hang, and all is given back. */
+void run_end_lost(struct run *run)
+{
+    const struct world *w = &run->world;
+    end_user_events(run);
+    for (unsigned i = 0; i < QUEUES; i++)
+        clFinish(w->queues[i]);
+    for (unsigned i = 0; i < MAPPINGS; i++)
+        if (run->mappings[i].pointer && !run->mappings[i].unmapped)
+            clEnqueueUnmapMemObject(w->queues[0], run->mappings[i].object, run->mappings[i].pointer, 0, NULL, NULL);
+    memset(run->mappings, 0, sizeof(run->mappings));
+    clFinish(w->queues[0]);
+    for (unsigned i = 0; i < TARGETS; i++) {
+        const cl_mem object = w->targets[i].object;
+        if (!object)
+            continue;
+        const cl_int acquired = w->acquire(w->queues[0], 1, &object, 0, NULL, NULL);
+        if (acquired != CL_SUCCESS || !run->other) /* which may have another device */
+            expect("an acquire without a device", acquired, CL_OUT_OF_RESOURCES, w->already_acquired);
+        const cl_int code = w->release(w->queues[0], 1, &object, 0, NULL, NULL);
+        if (code != CL_SUCCESS)
+            expect("a release without a device", code, CL_OUT_OF_RESOURCES, w->not_acquired);
+    }
+    drop_rest(run);
 }

@@ -35,6 +35,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         atexit(run_close);
     open = true;
     sequence_from_bytes(&s, bytes, size);
-    run_sequence(&s, false);
+    run_whole(&s, false);
     return 0;
 }

@@ -59,7 +59,7 @@ static void run_seeds(const struct seeds *seeds)
     for (uint64_t seed = seeds->first; seed < seeds->end && watch_now() < end; seed++) {
         atomic_store(&board->seed, seed);
         sequence_make(s, seed, seeds->ops);
-        run_sequence(s, false);
+        run_whole(s, false);
         atomic_fetch_add(&board->ran, 1);
     }
     run_close();
@@ -73,7 +73,7 @@ static void run_files(char *const *names, unsigned count)
         atomic_store(&board->seed, i);
         if (!sequence_load(s, names[i]))
             fuzz_fail("no file", "%s can't be read", names[i]);
-        run_sequence(s, false);
+        run_whole(s, false);
         atomic_fetch_add(&board->ran, 1);
     }
     run_close();
@@ -269,7 +269,7 @@ struct find watch_one(const struct sequence *s, unsigned times, bool verbose)
     if (!verbose)
         hush();
     for (unsigned i = 0; i < times; i++)
-        run_sequence(s, verbose);
+        run_whole(s, verbose);
     run_close();
     exit(0);
 }

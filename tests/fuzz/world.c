@@ -146,6 +146,15 @@ static bool open_target9(struct world *w, struct target *t, unsigned number)
     return true;
 }
 
+bool world_peek(struct world *w, const struct target *t, cl_mem object, unsigned char *bytes)
+{
+    const size_t none[3] = {0}, size[3] = {t->extent[0], t->extent[1], t->extent[2]};
+    const cl_int status =
+        t->format ? clEnqueueReadImage(w->rig.queue, object, CL_TRUE, none, size, 0, 0, bytes, 0, NULL, NULL)
+                  : clEnqueueReadBuffer(w->rig.queue, object, CL_TRUE, 0, size[0], bytes, 0, NULL, NULL);
+    return CHECK_INT(status, CL_SUCCESS);
+}
+
 /* ---- objects that are Direct3D's memory itself ---- */
 
 static bool fill(cl_command_queue queue, cl_mem object, const struct target *t, const void *bytes)
@@ -326,6 +335,7 @@ static void use_d3d1x(struct world *w, const struct rig_api *api)
 {
     w->acquire = w->rig.acquire;
     w->release = w->rig.release;
+    w->invalid_device = api->invalid_device;
     w->invalid_resource = api->invalid_resource;
     w->already_acquired = api->already_acquired;
     w->not_acquired = api->not_acquired;
@@ -339,6 +349,7 @@ static void use_dx9(struct world *w)
     w->dx9 = true;
     w->acquire = (rig_enqueue)w->base->dx9_rig.acquire;
     w->release = (rig_enqueue)w->base->dx9_rig.release;
+    w->invalid_device = CL_INVALID_DX9_MEDIA_ADAPTER_KHR;
     w->invalid_resource = CL_INVALID_DX9_MEDIA_SURFACE_KHR;
     w->already_acquired = CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR;
     w->not_acquired = CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR;
@@ -360,7 +371,9 @@ static bool open_queue(struct world *w, struct model *m, unsigned number, unsign
     cl_int status;
     const cl_command_queue_properties properties =
         (kind & 1 ? CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE : 0) | (kind & 2 ? CL_QUEUE_PROFILING_ENABLE : 0);
-    w->queues[number] = clCreateCommandQueue(w->rig.context, w->rig.cl_device, properties, &status);
+    w->queues[number] = TRY_MAKE(clCreateCommandQueue(w->rig.context, w->rig.cl_device, properties, &status));
+    if (fault_excuses(STEP_COMMAND, status, CL_SUCCESS))
+        w->queues[number] = clCreateCommandQueue(w->rig.context, w->rig.cl_device, properties, &status);
     w->out_of_order[number] = kind & 1;
     if (status == CL_INVALID_QUEUE_PROPERTIES && kind & 1)
         return open_queue(w, m, number, kind & 2);

@@ -62,7 +62,7 @@ struct world {
     bool dx9;
     struct rig rig; /* the base's */
     rig_enqueue acquire, release;
-    cl_int invalid_resource, already_acquired, not_acquired;
+    cl_int invalid_device, invalid_resource, already_acquired, not_acquired;
     cl_command_type command_acquire, command_release;
     bool no_duplicates; /* of objects of one subresource */
     cl_command_queue queues[QUEUES];
@@ -92,6 +92,8 @@ cl_mem world_create(struct world *w, const struct target *t, cl_mem_flags flags,
 /* In any context, of any resource. */
 cl_mem world_create_of(struct world *w, const struct target *t, cl_context context, cl_mem_flags flags, void *resource,
                        UINT index, cl_int *status);
+/* All bytes of an object of the target's shape that nothing uses. False: the driver does not give them. */
+bool world_peek(struct world *w, const struct target *t, cl_mem object, unsigned char *bytes);
 /* The twin, made at its first use; NULL: no room in the model. */
 cl_mem world_twin(struct world *w, struct model *m, struct target *t);
 /* A kernel that computes from one object into another of the same format, or NULL: there is none for such objects. */

@@ -15,7 +15,7 @@ void __wrap_free(void *memory);
 static void *given(void *memory)
 {
     if (memory)
-        fault_block(1);
+        fault_count(LIVE_BLOCKS, 1);
     return memory;
 }
 
@@ -40,6 +40,6 @@ void *__wrap_realloc(void *memory, size_t size)
 void __wrap_free(void *memory)
 {
     if (memory)
-        fault_block(-1);
+        fault_count(LIVE_BLOCKS, -1);
     __real_free(memory);
 }

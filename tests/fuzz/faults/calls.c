@@ -1,6 +1,9 @@
 /* The functions of the layer, each of which can fail. */
 #include "layer.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define PARTS(...) __VA_ARGS__
 
 /* ---- their code ---- */
@@ -20,14 +23,14 @@
     {                                                                                            \
         const cl_int fault = fault_call("clRetain" #word, CL_OUT_OF_RESOURCES);                  \
         const cl_int status = fault == CL_SUCCESS ? fault_below->clRetain##word(handle) : fault; \
-        fault_reference(FAULT_##kind, status == CL_SUCCESS ? 1 : 0);                             \
+        fault_count(LIVE_##kind, status == CL_SUCCESS ? 1 : 0);                                  \
         return status;                                                                           \
     }                                                                                            \
     static cl_int CL_API_CALL faulty_clRelease##word(type handle)                                \
     {                                                                                            \
         const cl_int fault = fault_call("clRelease" #word, CL_OUT_OF_RESOURCES);                 \
         const cl_int status = fault_below->clRelease##word(handle);                              \
-        fault_reference(FAULT_##kind, status == CL_SUCCESS ? -1 : 0);                            \
+        fault_count(LIVE_##kind, status == CL_SUCCESS ? -1 : 0);                                 \
         return fault == CL_SUCCESS ? status : fault;                                             \
     }
 #define MAKE(name, code, type, kind, parameters, arguments)                                 \
@@ -37,7 +40,7 @@
         if (fault != CL_SUCCESS && errcode_ret)                                             \
             *errcode_ret = fault;                                                           \
         type made = fault == CL_SUCCESS ? fault_below->name(arguments, errcode_ret) : NULL; \
-        fault_reference(FAULT_##kind, made ? 1 : 0);                                        \
+        fault_count(LIVE_##kind, made ? 1 : 0);                                             \
         return made;                                                                        \
     }
 #define COMMAND(name, code, type, blocks, parameters, arguments)                                                    \
@@ -67,7 +70,63 @@
             *errcode_ret = status;                                                                           \
         return mapped;                                                                                       \
     }
-#include "functions.inc"
+#include "calls.inc"
+
+/* ---- those that see the events of such commands ---- */
+
+CALL(clWaitForEvents, (layer_settle(), CL_OUT_OF_RESOURCES), (cl_uint n, const cl_event *events), (n, events))
+CALL(clFinish, (layer_settle(), CL_OUT_OF_RESOURCES), (cl_command_queue queue), (queue))
+
+static cl_int CL_API_CALL faulty_clGetEventInfo(cl_event event, cl_event_info name, size_t room, void *to, size_t *size)
+{
+    cl_int status = fault_call("clGetEventInfo", CL_OUT_OF_RESOURCES);
+    if (status != CL_SUCCESS || fault_event_info(event, name, room, to, size))
+        return status;
+    status = fault_below->clGetEventInfo(event, name, room, to, size);
+    if (name == CL_EVENT_COMMAND_EXECUTION_STATUS)
+        layer_settle();
+    return status;
+}
+
+/* While the variable is set, devices have memory of their own. */
+static cl_int CL_API_CALL faulty_clGetDeviceInfo(cl_device_id device, cl_device_info name, size_t room, void *to,
+                                                 size_t *size)
+{
+    static const cl_bool no = CL_FALSE;
+    cl_int status = fault_call("clGetDeviceInfo", CL_OUT_OF_RESOURCES);
+    if (status == CL_SUCCESS)
+        status = fault_below->clGetDeviceInfo(device, name, room, to, size);
+    if (status == CL_SUCCESS && name == CL_DEVICE_HOST_UNIFIED_MEMORY && to && getenv("CLD3D_TEST_FAULTS_OWN_MEMORY"))
+        memcpy(to, &no, sizeof(no));
+    return status;
+}
+
+static cl_int CL_API_CALL faulty_clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t room, void *to,
+                                                         size_t *size)
+{
+    const cl_int status = fault_call("clGetEventProfilingInfo", CL_OUT_OF_RESOURCES);
+    if (status != CL_SUCCESS)
+        return status;
+    return fault_is_doomed(event) ? CL_PROFILING_INFO_NOT_AVAILABLE
+                                  : fault_below->clGetEventProfilingInfo(event, name, room, to, size);
+}
+
+/* A doomed unmap is done: the driver would keep what is mapped for ever. */
+static cl_int CL_API_CALL faulty_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *at, cl_uint count,
+                                                         const cl_event *wait, cl_event *event)
+{
+    struct fault_enqueue e = {
+        "clEnqueueUnmapMemObject", queue, CL_COMMAND_UNMAP_MEM_OBJECT, false, count, wait, false, NULL};
+    cl_int status = fault_enqueue_begin(&e, CL_OUT_OF_RESOURCES);
+    if (status != CL_SUCCESS)
+        return status;
+    status = fault_below->clEnqueueUnmapMemObject(queue, memory, at, e.doomed ? 0 : e.wait_count,
+                                                  e.doomed ? NULL : e.wait, e.doomed ? NULL : event);
+    if (e.doomed)
+        status = fault_enqueue_doomed(&e, event);
+    fault_enqueue_end(&e, status, event);
+    return status;
+}
 #undef CALL
 #undef QUERY
 #undef HANDLE
@@ -89,5 +148,11 @@
 
 void fault_install(cl_icd_dispatch *table)
 {
-#include "functions.inc"
+#include "calls.inc"
+    SET(clWaitForEvents)
+    SET(clFinish)
+    SET(clGetDeviceInfo)
+    SET(clGetEventInfo)
+    SET(clGetEventProfilingInfo)
+    SET(clEnqueueUnmapMemObject)
 }
