@@ -1,11 +1,13 @@
 # Entry points of the project. Every target first installs the Debian packages that it needs and that are missing, and nothing else.
 
-.PHONY: help build package demo demo-video bench bench-direct bench-scale profile bundle check check-quick check-dxvk check-world fuzz fuzz-coverage coverage soak clean
+.PHONY: help build package demo demo-video bench bench-direct bench-scale bundle check check-quick check-dxvk check-world fuzz fuzz-coverage coverage soak clean
 .NOTPARALLEL:
 
-# For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, the build for the fuzzer, and DEPS=no
-# to install no packages.
-export IMAGE VIDEO OPENCL QUICK BUILD DEPS
+# For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, and DEPS=no to install no packages.
+export IMAGE VIDEO OPENCL QUICK DEPS
+
+# Programs that run for long.
+LONG = LIVE=yes meson test --benchmark --no-rebuild --verbose --wrapper '$(CURDIR)/scripts/test-run'
 
 help:
 	@echo "make build         compile everything for Windows and Linux into out/"
@@ -18,9 +20,8 @@ help:
 	@echo "make bench         compare with hand-written sharing: out/bench.md, out/bench.csv, out/bench.png; about ten minutes"
 	@echo "make bench-direct  measure sharing in Direct3D's own memory over DXVK, as a table; a few minutes"
 	@echo "                   (OPENCL=pocl or rusticl for a single driver, QUICK=yes for small sizes and few rounds)"
-	@echo "make bench-scale   measure how calls scale and for what they wait, natively: out/bench-scale.md; at most four minutes"
+	@echo "make bench-scale   measure how calls scale and for what they wait, natively: out/bench-scale.md; some minutes"
 	@echo "                   (OPENCL=pocl or rusticl for a single driver)"
-	@echo "make profile       show where the time of a frame goes, by thread and by component (SURFACE, PATTERN)"
 	@echo "make bundle        pack the tests and everything they need for a machine with a GPU: out/cld3d-gpu-check.tar.xz"
 	@echo "make check         run the test suite (docs/testing.md); the last line shows how many passed and failed"
 	@echo "make check-quick   run a subset of the tests in two to three minutes"
@@ -29,8 +30,7 @@ help:
 	@echo "make fuzz          run random sequences of calls natively for SECONDS (60) and compare them with a model of the specification"
 	@echo "                   (SEED=number to repeat a run, OPENCL=pocl or rusticl for a single driver)"
 	@echo "make fuzz-coverage  the same with libFuzzer, which looks for branches that no sequence has reached (SECONDS)"
-	@echo "make coverage      measure which branches of the core the native tests reach: out/coverage.html"
-	@echo "                   (OPENCL=pocl or rusticl, BUILD=linux-asan)"
+	@echo "make coverage      measure which branches of the core the native tests reach: build/linux-gcov/meson-logs/coveragereport"
 	@echo "make soak          share frames in eight threads for SECONDS (3600) and look for wrong frames and leaks"
 	@echo "                   (OPENCL=pocl or rusticl)"
 	@echo "make clean         remove everything that was built"
@@ -71,13 +71,6 @@ bench-scale:
 	@scripts/build linux
 	@scripts/bench-scale
 
-SURFACE ?= NV12 1080p
-PATTERN ?= both
-profile:
-	@scripts/deps profile
-	@scripts/build x64
-	@scripts/profile "$(SURFACE)" "$(PATTERN)"
-
 bundle:
 	@scripts/deps bundle
 	@scripts/dxvk-fetch
@@ -103,23 +96,28 @@ check-world:
 fuzz:
 	@scripts/deps check
 	@scripts/build linux
-	@scripts/fuzz "$(or $(SECONDS),60)" $(SEED)
+	@$(LONG) -C build/linux --test-args='--seconds $(or $(SECONDS),60) --seed $(or $(SEED),$(shell date +%s))' fuzz $(OPENCL:%=--suite=%)
 
 fuzz-coverage:
 	@scripts/deps fuzz-coverage
 	@scripts/build fuzzer
 	@scripts/fuzz-coverage "$(or $(SECONDS),60)"
 
+# Of the native tests with each driver and transport. A test that fails here fails in `make check`, too.
 coverage:
 	@scripts/deps coverage
-	@scripts/coverage "$(or $(SECONDS),60)"
+	@scripts/build linux-gcov
+	@find build/linux-gcov -name '*.gcda' -delete
+	-@meson test -C build/linux-gcov --no-rebuild --wrapper '$(CURDIR)/scripts/test-run' --timeout-multiplier 4 \
+	    --suite native --suite native-rusticl --suite native-stays --suite native-mapped --suite native-export
+	@ninja -C build/linux-gcov coverage-html coverage-text && cat build/linux-gcov/meson-logs/coverage.txt
 
 soak:
 	@scripts/deps check
-	@scripts/soak "$(or $(SECONDS),3600)"
+	@scripts/build linux x64
+	@CLD3D_TEST_SOAK=$(or $(SECONDS),3600) $(LONG) -C build/x64 --suite=$(or $(OPENCL),pocl) soak
 
 clean:
-	@scripts/wine-stop --force
-	@DIRECT3D=dxvk scripts/wine-stop --force
-	@[ ! -d build/worlds ] || scripts/check-world --remove all
-	@rm -rf build out
+	@scripts/wine-stop
+	@DIRECT3D=dxvk scripts/wine-stop
+	@rm -rf build out 2>/dev/null || sudo rm -rf --one-file-system build out # userlands in build/worlds belong to root

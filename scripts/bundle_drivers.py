@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 
-SCRIPTS = pathlib.Path(__file__).resolve().parent
+SCRIPTS = pathlib.Path(sys.argv[0]).absolute().parent  # not where a link leads, which is the checkout
 ROOT = SCRIPTS.parent.parent
 
 # The first look at several GPUs may start each of them.

@@ -1,14 +1,11 @@
-# Shared by wine-run, wine-stop and wine-keeper, which set `root` to the checkout's folder: where things lie, and how
-# the Wine session is found, started and ended.
+# Shared by wine-run and wine-stop, which set `root` to the checkout's folder: where things lie, and how the Wine session starts.
 #
-# A session is one wineserver and one Xvfb, both children of one wine-keeper. All Windows programs of a checkout share
-# it, so that a program starts in a moment.
+# A session is one wineserver and one Xvfb. All Windows programs of a checkout share it, so that a program starts in a moment. Both end
+# when none has run for a minute.
 #
-#   $state/lock      held with flock while a session is looked for, started or ended; never while a program runs
-#   $state/keeper    "PID START DISPLAY" of the session's keeper
-#   $state/run.PID   one per running program: START of the process PID
-#
-# START is the process's start time, so that another process that got the same PID is not taken for it.
+#   $state/lock      held with flock while a session is looked for or started; never while a program runs
+#   $state/session   held with flock by the session's processes, as long as they live
+#   $state/display   the number of its display
 
 say() {
     echo "wine-run: $*" >&2
@@ -35,44 +32,19 @@ dxvk)
     ;;
 esac
 prefix_ready=$prefix/.cld3d-ready-2
-keeper_file=$state/keeper
-idle_seconds=60
 
-# Debian's Wine after 10.0~repack-11 has its server in no folder of PATH. scripts/check looks there too.
+# Debian's Wine after 10.0~repack-11 has its server in no folder of PATH.
 command -v wineserver >/dev/null || PATH=$PATH:/usr/lib/$(uname -m)-linux-gnu/wine
 
 # A userland of 32 bits has a Wine that runs nothing else. One of 64 bits runs both, in one prefix: with a second Wine of 32 bits, or in
 # the new WoW64.
 wine_arch=win$(getconf LONG_BIT)
 
-# Sets `start`; fails for a process that does not exist or has ended.
-process_start() {
-    { read -r process_stat <"/proc/$1/stat"; } 2>/dev/null || return 1
-    # The name in parentheses may hold blanks; the fields after it are numbered from 3, and START is number 22.
-    set -- ${process_stat##*) }
-    [ "$1" != Z ] || return 1
-    shift 19
-    start=$1
-}
-
-# Starts the calling script again, with its arguments, without random addresses, unless it already has none. Debian's
-# Wine has no preloader to keep free what Windows has at 0x7ffe0000, and since Linux 6.9 a program's heap is there by
-# chance in one start of some thousands, which then fails. Where a container forbids it, that remains.
-use_fixed_addresses() {
-    fixed='???[4-7c-f]*'
-    case $(cat /proc/self/personality 2>/dev/null) in
-    $fixed) return ;;
-    esac
-    case $(setarch -R cat /proc/self/personality 2>/dev/null) in
-    $fixed) exec setarch -R "$0" "$@" ;;
-    esac
-}
-
 # Takes the lock, on file descriptor 9. What is started while it is held must be started with `9>&-`.
 take_lock() {
     mkdir -p "$state"
     exec 9>"$state/lock"
-    flock -w 300 9 || die "another wine-run has held $state/lock for 5 minutes; scripts/wine-stop --force ends it"
+    flock -w 300 9 || die "another wine-run has held $state/lock for 5 minutes"
 }
 
 drop_lock() {
@@ -158,7 +130,7 @@ make_prefix_locked() {
     [ "${DIRECT3D:-wine}" != dxvk ] || [ -d "$dxvk_files" ] || die "DXVK is missing; scripts/dxvk-fetch downloads it"
     say "creating a Wine prefix in ${prefix#"$root/"} (once, about half a minute)"
     trap 'wineserver -k; exit 130' INT TERM HUP
-    # Many programs run one after the other in this, so the bad luck that use_fixed_addresses tells of is likeliest
+    # Many programs run one after the other in this, so the bad luck that wine-run tells of is likeliest
     # here.
     create_prefix || create_prefix || {
         wineserver -k
@@ -169,57 +141,36 @@ make_prefix_locked() {
     : >"$prefix_ready"
 }
 
-# Sets `keeper` and `display` if a session is there. With the lock held.
+# Starts a session unless there is one, and sets the variables for its display. With the lock held. What stays gets none of the caller's
+# file descriptors, and a session of its own: who waits for the end of a pipe, or ends a group of processes, must not mean this.
 find_session_locked() {
-    { read -r keeper keeper_start display <"$keeper_file"; } 2>/dev/null || return 1
-    process_start "$keeper" && [ "$start" = "$keeper_start" ]
+    exec 8>"$state/session"
+    ! flock -n 8 || start_session_locked
+    exec 8>&-
+    read -r number <"$state/display"
+    export DISPLAY=":$number" XAUTHORITY="$state/xauthority"
 }
 
-# Whether a process is of this system: those of a folder made by scripts/check-world have a prefix of the same name, and a
-# name space of their own.
-is_here() {
-    [ "$(readlink "$1/ns/pid")" = "$(readlink /proc/$$/ns/pid)" ]
-}
-
-# Ends what a wineserver left behind that was killed: processes of the prefix that wait for it for ever. Only when there
-# is no session, with the lock held.
-kill_orphans_locked() {
-    for process in /proc/[0-9]*; do
-        if grep -qzxF "WINEPREFIX=$prefix" "$process/environ" && [ "${process#/proc/}" != $$ ] && is_here "$process"; then
-            kill -KILL "${process#/proc/}"
-        fi
-    done 2>/dev/null
-}
-
-# With the lock held. The keeper gets none of the caller's file descriptors: who waits for the end of a pipe must not
-# wait for the session. A shell can't close those above 9.
 start_session_locked() {
-    wineserver -k 2>/dev/null
-    kill_orphans_locked
-    rm -f "$keeper_file"
-    python3 -c 'import os, sys; os.closerange(3, 65536); os.setsid(); os.execv(sys.argv[1], sys.argv[1:])' \
-        "$root/scripts/wine-keeper" </dev/null >"$state/keeper.log" 2>&1 &
-    started=$!
-    tries=0
-    until find_session_locked; do
-        tries=$((tries + 1))
-        if [ $tries -gt 1200 ] || ! process_start $started; then
-            tail -n 5 "$state/keeper.log" >&2
-            die "the Wine session did not start; its output is in $state/keeper.log"
-        fi
+    # Only those who can read the file with the cookie get at the display. Its one entry fits any display number.
+    (
+        umask 077
+        {
+            printf '\377\377\0\0\0\0\0\022MIT-MAGIC-COOKIE-1\0\020'
+            head -c 16 /dev/urandom
+        } >"$state/xauthority"
+    )
+    rm -f "$state/display"
+    setsid sh -c '
+        wineserver --persistent=60
+        Xvfb -displayfd 3 -screen 0 1280x1024x24 -nolisten tcp -auth "$1/xauthority" 3>"$1/display" &
+        wineserver --wait
+        kill $!
+    ' sh "$state" </dev/null >"$state/session.log" 2>&1 6>&- 9>&- &
+    until { read -r number <"$state/display"; } 2>/dev/null; do
+        kill -0 $! 2>/dev/null || die "the Wine session did not start; its output is in $state/session.log"
         sleep 0.05
     done
-}
-
-# Sets `running` to the number of programs that run, and forgets those that have ended. With the lock held.
-count_programs_locked() {
-    running=0
-    for run in "$state"/run.*; do
-        { read -r run_start <"$run"; } 2>/dev/null || run_start=
-        if process_start "${run##*.}" && [ "$start" = "$run_start" ]; then
-            running=$((running + 1))
-        else
-            rm -f "$run"
-        fi
-    done
+    # The first program starts Windows' services, which then hold that program's files open. So let it be one of no interest.
+    DISPLAY=:$number XAUTHORITY=$state/xauthority setsid wine cmd.exe /c exit </dev/null >/dev/null 2>&1 6>&- 8>&- 9>&-
 }

@@ -31,7 +31,7 @@ class Screen:
     """The display of the Wine session, through the X protocol."""
 
     def __init__(self, state):
-        number = (state / "keeper").read_text().split()[2].lstrip(":")
+        number = (state / "display").read_text().strip()
         cookie = (state / "xauthority").read_bytes()[-16:]
         name = b"MIT-MAGIC-COOKIE-1"
         self.socket = socket.socket(socket.AF_UNIX)
