@@ -289,7 +289,7 @@ void fake_d3d_reset(void)
     }
     fake_d3d_forget_violations();
     fake_d3d_any_fault(FAKE_D3D_FAILS, 0);
-    fake_vulkan_reset();
+    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
     fake_d3d_delay(0);
     fake_d3d_hold(false);
     fake_d3d_slow_calls(0);

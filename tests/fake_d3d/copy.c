@@ -40,42 +40,12 @@ static bool pair_allows(struct fake_store *target, struct fake_store *source, co
     return false;
 }
 
-static bool same_size(const struct fake_desc *a, const struct fake_desc *b)
-{
-    return a->width == b->width && a->height == b->height && a->depth == b->depth && a->mips == b->mips &&
-           a->layers == b->layers;
-}
-
 /* Whether the work is dropped without a word. Nothing is ever drawn here, so the answer of a predicate is FALSE. A device has no part in
  * what another one has acquired the keyed mutex of. */
 static bool is_dropped(const struct fake_device *device, struct fake_store *target, struct fake_store *source)
 {
     return (device->predicate && !device->predicate_value) || !fake_keyed_allows(target, device) ||
            (source && !fake_keyed_allows(source, device));
-}
-
-void fake_copy_resource(struct fake_device *device, struct fake_store *target, struct fake_store *source,
-                        const char *method)
-{
-    unsigned i;
-
-    if (is_dropped(device, target, source))
-        return;
-    if (target == source) {
-        fake_violation("%s: target and source are the same", method);
-        return;
-    }
-    if (!pair_allows(target, source, method))
-        return;
-    if (!same_size(&target->desc, &source->desc)) {
-        fake_violation("%s: resources of different sizes", method);
-        return;
-    }
-    for (i = 0; i < source->count; i++) {
-        struct fake_copy copy = {target, source, i, i, 0, 0, 0, fake_store_whole(source, i)};
-
-        fake_queue_copy(device, &copy);
-    }
 }
 
 static bool empty(const struct fake_box *box)
@@ -175,9 +145,8 @@ static unsigned char *keep(const struct fake_format *format, const struct fake_b
 
     view->pitch = fake_format_row_bytes(format, whole_box.right);
     view->slice = view->pitch * fake_format_rows(format, whole_box.bottom);
-    view->base = malloc(view->slice * whole_box.back);
-    if (view->base)
-        fake_format_copy(format, view, whole_box.bottom, 0, 0, 0, from, whole_box.bottom, &whole_box);
+    view->base = fake_alloc(view->slice * whole_box.back);
+    fake_format_copy(format, view, whole_box.bottom, 0, 0, 0, from, whole_box.bottom, &whole_box);
     return view->base;
 }
 
@@ -186,7 +155,6 @@ void fake_update(struct fake_device *device, struct fake_store *target, unsigned
 {
     struct fake_view from = {(unsigned char *)data, pitch, slice}, view;
     struct fake_box place;
-    unsigned char *bytes;
 
     if (is_dropped(device, target, NULL))
         return;
@@ -203,7 +171,5 @@ void fake_update(struct fake_device *device, struct fake_store *target, unsigned
     }
     if (!update_allows(target, subresource, &place, box != NULL, method))
         return;
-    bytes = keep(target->desc.format, &place, &from, &view);
-    if (bytes)
-        fake_queue_upload(device, target, subresource, &place, bytes, &view);
+    fake_queue_upload(device, target, subresource, &place, keep(target->desc.format, &place, &from, &view), &view);
 }

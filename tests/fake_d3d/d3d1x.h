@@ -3,13 +3,13 @@
 #ifndef FAKE_D3D1X_H
 #define FAKE_D3D1X_H
 
-#include "fake_internal.h"
+#include "forwards.h"
 
 /* Part of the device; has references of its own, of which the first holds one on the device. */
 struct fake_context11 {
     struct fake_object object;
     struct fake_iface face;
-    struct fake_multithread multithread;
+    struct fake_iface multithread;
 };
 
 struct fake_device1x {
@@ -17,16 +17,13 @@ struct fake_device1x {
     unsigned version; /* 10 or 11 */
     struct fake_iface face;
     struct fake_iface face1; /* of Direct3D 11, only for what it has more */
-    struct fake_dxgi_device dxgi;
-    struct fake_multithread multithread;
+    struct fake_iface dxgi, multithread;
     struct fake_context11 context;            /* of Direct3D 11 */
     struct fake_iface interop, interop_queue; /* vulkan.c */
-    UINT flags;
 };
 
 /* Of a device, or of one of its objects. */
 struct fake_device1x *fake_device1x_of(struct fake_object *object);
-HRESULT fake_enter1x(struct fake_call *call, struct fake_object *object, enum fake_method method);
 
 /* By enum fake_kind, of a version. */
 const struct fake_resource_type *fake_types(unsigned version);

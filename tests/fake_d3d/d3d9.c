@@ -53,7 +53,6 @@ static HRESULT create_device(IDirect3D9Ex *iface, enum fake_method method, UINT 
                              DWORD flags, const D3DPRESENT_PARAMETERS *parameters, void **out)
 {
     HRESULT hr = fake_count(method);
-    struct fake_device9 *device;
 
     if (!out)
         return D3DERR_INVALIDCALL;
@@ -62,10 +61,8 @@ static HRESULT create_device(IDirect3D9Ex *iface, enum fake_method method, UINT 
         return hr;
     if (index >= d3d9_of(iface)->count || !parameters)
         return D3DERR_INVALIDCALL;
-    hr = fake_device9_create(d3d9_of(iface), index, type, window, flags, &device);
-    if (SUCCEEDED(hr))
-        *out = &device->face;
-    return hr;
+    *out = &fake_device9_create(d3d9_of(iface), index, type, window, flags)->face;
+    return D3D_OK;
 }
 
 static HRESULT STDMETHODCALLTYPE d3d9_CreateDevice(IDirect3D9Ex *iface, UINT index, D3DDEVTYPE type, HWND window,
@@ -117,12 +114,9 @@ static const struct fake_class d3d9ex_class = {"IDirect3D9Ex", d3d9ex_ifaces, d3
 
 static struct fake_d3d9 *d3d9_create(bool extended)
 {
-    struct fake_d3d9 *d3d9 = calloc(1, sizeof *d3d9);
+    struct fake_d3d9 *d3d9 = fake_alloc(sizeof *d3d9);
 
-    if (!d3d9)
-        return NULL;
-    d3d9->face.i.lpVtbl = (IDirect3D9ExVtbl *)&d3d9_vtbl;
-    d3d9->face.object = &d3d9->object;
+    d3d9->face = fake_face(&d3d9_vtbl, &d3d9->object);
     d3d9->extended = extended;
     d3d9->count = fake_adapters(d3d9->adapters);
     fake_object_init(&d3d9->object, sizeof *d3d9, extended ? &d3d9ex_class : &d3d9_class, NULL);
@@ -131,25 +125,15 @@ static struct fake_d3d9 *d3d9_create(bool extended)
 
 IDirect3D9 *WINAPI Direct3DCreate9(UINT sdk)
 {
-    struct fake_d3d9 *d3d9;
-
     /* The high bit asks for the debug version. */
-    if ((sdk & 0x7fffffff) != D3D_SDK_VERSION)
-        return NULL;
-    d3d9 = d3d9_create(false);
-    return d3d9 ? (IDirect3D9 *)&d3d9->face.i : NULL;
+    return (sdk & 0x7fffffff) == D3D_SDK_VERSION ? (IDirect3D9 *)&d3d9_create(false)->face : NULL;
 }
 
 HRESULT WINAPI Direct3DCreate9Ex(UINT sdk, IDirect3D9Ex **out)
 {
-    struct fake_d3d9 *d3d9;
-
     *out = NULL;
     if ((sdk & 0x7fffffff) != D3D_SDK_VERSION)
         return D3DERR_NOTAVAILABLE;
-    d3d9 = d3d9_create(true);
-    if (!d3d9)
-        return E_OUTOFMEMORY;
-    *out = &d3d9->face.i;
+    *out = (IDirect3D9Ex *)&d3d9_create(true)->face;
     return S_OK;
 }

@@ -83,9 +83,9 @@ static bool format_allows(const struct fake_desc *desc)
     return !(desc->bind & D3D11_BIND_DEPTH_STENCIL) || support & D3D11_FORMAT_SUPPORT_DEPTH_STENCIL;
 }
 
-static unsigned full_chain(const struct fake_desc *desc)
+unsigned fake_full_chain(unsigned size)
 {
-    unsigned size = desc->width | desc->height | desc->depth, mips = 0;
+    unsigned mips = 0;
 
     for (; size; size >>= 1)
         mips++;
@@ -103,6 +103,8 @@ static HRESULT check_buffer(const struct fake_desc *desc, bool has_data)
 
 HRESULT fake_desc_check(struct fake_desc *desc, bool has_data, unsigned max_size)
 {
+    unsigned chain;
+
     if (!desc->format)
         return E_INVALIDARG;
     if (desc->kind == FAKE_BUFFER)
@@ -113,9 +115,10 @@ HRESULT fake_desc_check(struct fake_desc *desc, bool has_data, unsigned max_size
         max_size = MAX_DEPTH;
     if (desc->width > max_size || desc->height > max_size || desc->depth > MAX_DEPTH || desc->layers > MAX_DEPTH)
         return E_INVALIDARG;
+    chain = fake_full_chain(desc->width | desc->height | desc->depth);
     if (!desc->mips)
-        desc->mips = full_chain(desc);
-    if (desc->mips > full_chain(desc))
+        desc->mips = chain;
+    if (desc->mips > chain)
         return E_INVALIDARG;
     if (!format_allows(desc) || !usage_allows(desc, has_data) || !samples_allow(desc, has_data) || !misc_allows(desc))
         return E_INVALIDARG;

@@ -1,6 +1,5 @@
 /* ID3D10Device and ID3D11Device, and what makes them. */
 #include "d3d1x.h"
-#include "forwards.h"
 
 #include <stdlib.h>
 
@@ -190,12 +189,6 @@ unsigned FORWARD0(feature_level)
     return fake_device1x_of(object)->base.level;
 }
 
-UINT FORWARD0(creation_flags)
-{
-    fake_touch(object, method);
-    return fake_device1x_of(object)->flags;
-}
-
 HRESULT FORWARD0(removed_reason)
 {
     struct fake_call call;
@@ -261,37 +254,27 @@ static const struct fake_class context_class = {"ID3D11DeviceContext", context_i
 
 /* ---- creation ---- */
 
-static struct fake_iface face_of(const void *vtbl, struct fake_object *object)
-{
-    return (struct fake_iface){vtbl, object};
-}
-
 /* Direct3D 10 protects itself against threads unless it is told not to. */
 static struct fake_device1x *create(const struct fake_class *class, IDXGIAdapter *adapter_iface, UINT flags,
                                     unsigned level)
 {
     struct fake_adapter *adapter = fake_adapter_for(adapter_iface);
-    struct fake_device1x *device = adapter ? calloc(1, sizeof *device) : NULL;
+    struct fake_device1x *device = fake_alloc(sizeof *device);
 
-    if (!device) {
-        if (adapter)
-            fake_object_unref(&adapter->object);
-        return NULL;
-    }
     fake_device_init(&device->base, sizeof *device, class, adapter, DXGI_ERROR_DEVICE_REMOVED);
     device->version = class == &device11_class ? 11 : 10;
-    device->flags = flags;
     device->base.level = level;
     device->base.single_threaded = flags & D3D11_CREATE_DEVICE_SINGLETHREADED; /* the same in Direct3D 10 */
     atomic_store(&device->base.is_protected, device->version == 10 && !device->base.single_threaded);
-    device->face = face_of(device->version == 11 ? (const void *)&device11_vtbl : &device10_vtbl, &device->base.object);
-    device->face1 = face_of(&device11_1_vtbl, &device->base.object);
-    device->interop = face_of(&fake_interop_device_vtbl, &device->base.object);
-    device->interop_queue = face_of(&fake_interop_queue_vtbl, &device->base.object);
-    fake_dxgi_device_init(&device->dxgi, &device->base);
-    fake_multithread_init(&device->multithread, &device->base.object);
-    device->context.face = face_of(&context_vtbl, &device->context.object);
-    fake_multithread_init(&device->context.multithread, &device->context.object);
+    device->face =
+        fake_face(device->version == 11 ? (const void *)&device11_vtbl : &device10_vtbl, &device->base.object);
+    device->face1 = fake_face(&device11_1_vtbl, &device->base.object);
+    device->interop = fake_face(&fake_interop_device_vtbl, &device->base.object);
+    device->interop_queue = fake_face(&fake_interop_queue_vtbl, &device->base.object);
+    device->dxgi = fake_face(&fake_dxgi_device_vtbl, &device->base.object);
+    device->multithread = fake_face(&fake_multithread_vtbl, &device->base.object);
+    device->context.face = fake_face(&context_vtbl, &device->context.object);
+    device->context.multithread = fake_face(&fake_multithread_vtbl, &device->context.object);
     fake_object_init_embedded(&device->context.object, sizeof device->context, &context_class, &device->base);
     return device;
 }
@@ -299,29 +282,23 @@ static struct fake_device1x *create(const struct fake_class *class, IDXGIAdapter
 HRESULT WINAPI D3D10CreateDevice(IDXGIAdapter *adapter, D3D10_DRIVER_TYPE type, HMODULE software, UINT flags, UINT sdk,
                                  ID3D10Device **out)
 {
-    struct fake_device1x *device;
-
     (void)type;
     (void)software;
     if (sdk != D3D10_SDK_VERSION || !out)
         return E_INVALIDARG;
-    device = create(&device10_class, adapter, flags, D3D10_FEATURE_LEVEL_10_0);
-    *out = device ? (ID3D10Device *)&device->face : NULL;
-    return device ? S_OK : E_OUTOFMEMORY;
+    *out = (ID3D10Device *)&create(&device10_class, adapter, flags, D3D10_FEATURE_LEVEL_10_0)->face;
+    return S_OK;
 }
 
 HRESULT WINAPI D3D10CreateDevice1(IDXGIAdapter *adapter, D3D10_DRIVER_TYPE type, HMODULE software, UINT flags,
                                   D3D10_FEATURE_LEVEL1 level, UINT sdk, ID3D10Device1 **out)
 {
-    struct fake_device1x *device;
-
     (void)type;
     (void)software;
     if (sdk != D3D10_1_SDK_VERSION || !out)
         return E_INVALIDARG;
-    device = create(&device10_1_class, adapter, flags, level);
-    *out = device ? (ID3D10Device1 *)&device->face : NULL;
-    return device ? S_OK : E_OUTOFMEMORY;
+    *out = (ID3D10Device1 *)&create(&device10_1_class, adapter, flags, level)->face;
+    return S_OK;
 }
 
 /* The first level asked for that the fake has; without a list, the highest before 11.1. */
@@ -355,8 +332,6 @@ HRESULT WINAPI D3D11CreateDevice(IDXGIAdapter *adapter, D3D_DRIVER_TYPE type, HM
     if (adapter && type != D3D_DRIVER_TYPE_UNKNOWN)
         return E_INVALIDARG;
     device = create(&device11_class, adapter, flags, level);
-    if (!device)
-        return E_OUTOFMEMORY;
     if (level_out)
         *level_out = level;
     if (context_out)

@@ -6,7 +6,7 @@
 
 struct fake_d3d9 {
     struct fake_object object;
-    FAKE_IFACE(IDirect3D9Ex) face;
+    struct fake_iface face;
     bool extended; /* made by Direct3DCreate9Ex */
     unsigned count;
     DXGI_ADAPTER_DESC1 adapters[FAKE_D3D_MAX_ADAPTERS];
@@ -14,7 +14,7 @@ struct fake_d3d9 {
 
 struct fake_device9 {
     struct fake_device base;
-    FAKE_IFACE(IDirect3DDevice9Ex) face;
+    struct fake_iface face;
     struct fake_iface interop_queue; /* vulkan.c */
     struct fake_d3d9 *d3d9;          /* one reference */
     bool extended;
@@ -37,7 +37,7 @@ struct fake_traits9 {
 /* A surface by itself, or a level in the memory of its texture. */
 struct fake_surface9 {
     struct fake_object object;
-    FAKE_IFACE(IDirect3DSurface9) face;
+    struct fake_iface face;
     struct fake_iface interop;     /* vulkan.c */
     struct fake_texture9 *texture; /* NULL: by itself, with a store of its own */
     struct fake_traits9 traits;
@@ -51,7 +51,7 @@ struct fake_surface9 {
 
 struct fake_texture9 {
     struct fake_object object;
-    FAKE_IFACE(IDirect3DTexture9) face;
+    struct fake_iface face;
     struct fake_iface interop; /* vulkan.c */
     struct fake_traits9 traits;
     struct fake_store *store;
@@ -59,13 +59,13 @@ struct fake_texture9 {
 };
 
 /* device9.c */
-HRESULT fake_device9_create(struct fake_d3d9 *d3d9, UINT adapter, D3DDEVTYPE type, HWND window, DWORD flags,
-                            struct fake_device9 **out);
+struct fake_device9 *fake_device9_create(struct fake_d3d9 *d3d9, UINT adapter, D3DDEVTYPE type, HWND window,
+                                         DWORD flags);
 
 /* As fake_enter, for methods that succeed on a lost device too, without effect: `lost` tells. */
 HRESULT fake_enter9(struct fake_call *call, struct fake_device *device, enum fake_method method, bool *lost);
 
-/* surface9.c; locked. The store is taken over, also when it fails (NULL). */
+/* surface9.c; locked. The store is taken over. */
 struct fake_surface9 *fake_surface9_create(struct fake_device9 *device, const struct fake_traits9 *traits,
                                            struct fake_store *store);
 struct fake_texture9 *fake_texture9_create(struct fake_device9 *device, const struct fake_traits9 *traits,
@@ -74,34 +74,9 @@ struct fake_texture9 *fake_texture9_create(struct fake_device9 *device, const st
  * NULL. */
 struct fake_surface9 *fake_surface9_check(struct fake_device *device, IDirect3DSurface9 *iface);
 
-/* resources9.c: the device's methods that make things. work9.c: those that do work. */
-HRESULT STDMETHODCALLTYPE fake_device9_CreateTexture(IDirect3DDevice9Ex *iface, UINT width, UINT height, UINT levels,
-                                                     DWORD usage, D3DFORMAT format, D3DPOOL pool,
-                                                     IDirect3DTexture9 **out, HANDLE *handle);
-HRESULT STDMETHODCALLTYPE fake_device9_CreateRenderTarget(IDirect3DDevice9Ex *iface, UINT width, UINT height,
-                                                          D3DFORMAT format, D3DMULTISAMPLE_TYPE samples, DWORD quality,
-                                                          BOOL lockable, IDirect3DSurface9 **out, HANDLE *handle);
+/* device9.c: a method that DXVA-HD has use for, too. */
 HRESULT STDMETHODCALLTYPE fake_device9_CreateOffscreenPlainSurface(IDirect3DDevice9Ex *iface, UINT width, UINT height,
                                                                    D3DFORMAT format, D3DPOOL pool,
                                                                    IDirect3DSurface9 **out, HANDLE *handle);
-HRESULT STDMETHODCALLTYPE fake_device9_CreateRenderTargetEx(IDirect3DDevice9Ex *iface, UINT width, UINT height,
-                                                            D3DFORMAT format, D3DMULTISAMPLE_TYPE samples,
-                                                            DWORD quality, BOOL lockable, IDirect3DSurface9 **out,
-                                                            HANDLE *handle, DWORD usage);
-HRESULT STDMETHODCALLTYPE fake_device9_CreateOffscreenPlainSurfaceEx(IDirect3DDevice9Ex *iface, UINT width, UINT height,
-                                                                     D3DFORMAT format, D3DPOOL pool,
-                                                                     IDirect3DSurface9 **out, HANDLE *handle,
-                                                                     DWORD usage);
-HRESULT STDMETHODCALLTYPE fake_device9_CreateQuery(IDirect3DDevice9Ex *iface, D3DQUERYTYPE type, IDirect3DQuery9 **out);
-
-HRESULT STDMETHODCALLTYPE fake_device9_GetRenderTargetData(IDirect3DDevice9Ex *iface, IDirect3DSurface9 *source,
-                                                           IDirect3DSurface9 *target);
-HRESULT STDMETHODCALLTYPE fake_device9_UpdateSurface(IDirect3DDevice9Ex *iface, IDirect3DSurface9 *source,
-                                                     const RECT *rect, IDirect3DSurface9 *target, const POINT *point);
-HRESULT STDMETHODCALLTYPE fake_device9_StretchRect(IDirect3DDevice9Ex *iface, IDirect3DSurface9 *source,
-                                                   const RECT *source_rect, IDirect3DSurface9 *target,
-                                                   const RECT *target_rect, D3DTEXTUREFILTERTYPE filter);
-HRESULT STDMETHODCALLTYPE fake_device9_ColorFill(IDirect3DDevice9Ex *iface, IDirect3DSurface9 *surface,
-                                                 const RECT *rect, D3DCOLOR colour);
 
 #endif

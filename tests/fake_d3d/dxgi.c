@@ -8,7 +8,7 @@
 
 struct fake_factory {
     struct fake_object object;
-    FAKE_IFACE(IDXGIFactory1) face;
+    struct fake_iface face;
     unsigned count;
     DXGI_ADAPTER_DESC1 descs[FAKE_D3D_MAX_ADAPTERS];
 };
@@ -141,11 +141,8 @@ static struct fake_adapter *adapter_in(struct fake_factory *factory, unsigned in
 
     if (index >= factory->count)
         return NULL;
-    adapter = calloc(1, sizeof *adapter);
-    if (!adapter)
-        return NULL;
-    adapter->face.i.lpVtbl = (IDXGIAdapter1Vtbl *)&adapter_vtbl;
-    adapter->face.object = &adapter->object;
+    adapter = fake_alloc(sizeof *adapter);
+    adapter->face = fake_face(&adapter_vtbl, &adapter->object);
     adapter->index = index;
     adapter->desc = factory->descs[index];
     adapter->factory = factory;
@@ -181,12 +178,9 @@ static const struct fake_class factory_class = {
 
 static struct fake_factory *factory_create(void)
 {
-    struct fake_factory *factory = calloc(1, sizeof *factory);
+    struct fake_factory *factory = fake_alloc(sizeof *factory);
 
-    if (!factory)
-        return NULL;
-    factory->face.i.lpVtbl = (IDXGIFactory1Vtbl *)&factory_vtbl;
-    factory->face.object = &factory->object;
+    factory->face = fake_face(&factory_vtbl, &factory->object);
     factory->count = fake_adapters(factory->descs);
     fake_object_init(&factory->object, sizeof *factory, &factory_class, NULL);
     return factory;
@@ -195,11 +189,8 @@ static struct fake_factory *factory_create(void)
 struct fake_adapter *fake_adapter_create(unsigned index)
 {
     struct fake_factory *factory = factory_create();
-    struct fake_adapter *adapter;
+    struct fake_adapter *adapter = adapter_in(factory, index);
 
-    if (!factory)
-        return NULL;
-    adapter = adapter_in(factory, index);
     fake_object_unref(&factory->object);
     return adapter;
 }

@@ -23,20 +23,14 @@ static HRESULT STDMETHODCALLTYPE dxgi_device_GetAdapter(IDXGIDevice1 *iface, IDX
     if (FAILED(hr))
         return hr;
     fake_object_ref(&adapter->object);
-    *out = (IDXGIAdapter *)&adapter->face.i;
+    *out = (IDXGIAdapter *)&adapter->face;
     return S_OK;
 }
 
-static const IDXGIDevice1Vtbl dxgi_device_vtbl = {
+const IDXGIDevice1Vtbl fake_dxgi_device_vtbl = {
     FAKE_STUBS_IDXGIDevice1,
     .GetAdapter = dxgi_device_GetAdapter,
 };
-
-void fake_dxgi_device_init(struct fake_dxgi_device *cell, struct fake_device *device)
-{
-    cell->face.i.lpVtbl = (IDXGIDevice1Vtbl *)&dxgi_device_vtbl;
-    cell->face.object = &device->object;
-}
 
 /* ---- ID3D10Multithread, which is also ID3D11Multithread ---- */
 
@@ -78,18 +72,12 @@ static BOOL STDMETHODCALLTYPE multithread_Set(ID3D10Multithread *iface, BOOL on)
     return atomic_exchange(&device->is_protected, on && !device->single_threaded);
 }
 
-static const ID3D10MultithreadVtbl multithread_vtbl = {
+const ID3D10MultithreadVtbl fake_multithread_vtbl = {
     FAKE_STUBS_ID3D10Multithread,
     .Enter = multithread_Enter,
     .Leave = multithread_Leave,
     .SetMultithreadProtected = multithread_Set,
 };
-
-void fake_multithread_init(struct fake_multithread *cell, struct fake_object *object)
-{
-    cell->face.i.lpVtbl = (ID3D10MultithreadVtbl *)&multithread_vtbl;
-    cell->face.object = object;
-}
 
 /* ---- IDXGIResource ---- */
 

@@ -8,7 +8,7 @@
 
 struct fake_dxvahd {
     struct fake_object object; /* its device is the Direct3D 9 one */
-    FAKE_IFACE(IDXVAHD_Device) face;
+    struct fake_iface face;
 };
 
 static HRESULT STDMETHODCALLTYPE dxvahd_CreateVideoSurface(IDXVAHD_Device *iface, UINT width, UINT height,
@@ -17,7 +17,7 @@ static HRESULT STDMETHODCALLTYPE dxvahd_CreateVideoSurface(IDXVAHD_Device *iface
                                                            IDirect3DSurface9 **out, HANDLE *handle)
 {
     struct fake_object *object = fake_object_of(iface);
-    IDirect3DDevice9Ex *device = &((struct fake_device9 *)object->device)->face.i;
+    IDirect3DDevice9Ex *device = (IDirect3DDevice9Ex *)&((struct fake_device9 *)object->device)->face;
     HRESULT hr = fake_touch(object, FAKE_IDXVAHD_Device_CreateVideoSurface);
     UINT made = 0;
 
@@ -61,12 +61,9 @@ HRESULT WINAPI DXVAHD_CreateDevice(IDirect3DDevice9Ex *iface, const DXVAHD_CONTE
     if (!iface || !content || !out)
         return E_INVALIDARG;
     *out = NULL;
-    dxvahd = calloc(1, sizeof *dxvahd);
-    if (!dxvahd)
-        return E_OUTOFMEMORY;
-    dxvahd->face.i.lpVtbl = (IDXVAHD_DeviceVtbl *)&dxvahd_vtbl;
-    dxvahd->face.object = &dxvahd->object;
+    dxvahd = fake_alloc(sizeof *dxvahd);
+    dxvahd->face = fake_face(&dxvahd_vtbl, &dxvahd->object);
     fake_object_init(&dxvahd->object, sizeof *dxvahd, &dxvahd_class, (struct fake_device *)fake_object_of(iface));
-    *out = &dxvahd->face.i;
+    *out = (IDXVAHD_Device *)&dxvahd->face;
     return S_OK;
 }

@@ -35,12 +35,6 @@ struct fake_iface {
     struct fake_object *object;
 };
 
-#define FAKE_IFACE(Type)            \
-    struct {                        \
-        Type i;                     \
-        struct fake_object *object; \
-    }
-
 struct fake_iid {
     const IID *iid; /* NULL ends the list */
     size_t offset;  /* of the interface's cell from the object */
@@ -68,6 +62,14 @@ struct fake_object {
 };
 
 struct fake_object *fake_object_of(const void *iface);
+
+static inline struct fake_iface fake_face(const void *vtbl, struct fake_object *object)
+{
+    return (struct fake_iface){vtbl, object};
+}
+
+/* Zeroed memory for `free`. The fake's own is never short: the program ends. */
+void *fake_alloc(size_t size);
 
 /* With one reference, or (embedded) none yet. `size` is that of the whole object. */
 void fake_object_init(struct fake_object *object, size_t size, const struct fake_class *class,
@@ -285,18 +287,20 @@ struct fake_store {
 bool fake_desc_shared(const struct fake_desc *desc);
 bool fake_desc_keyed(const struct fake_desc *desc);
 
+/* How many levels there are down to one texel, of all extents joined by |. */
+unsigned fake_full_chain(unsigned size);
 /* Checks a description against the rules of Direct3D 10 and 11 and fills in a full chain of mips.
  * `max_size` is the API's limit for the width of a 2D texture. */
 HRESULT fake_desc_check(struct fake_desc *desc, bool has_data, unsigned max_size);
 
-/* The caller owns one reference. NULL: out of memory. `data` is NULL or one entry for each
+/* The caller owns one reference. `data` is NULL or one entry for each
  * subresource. */
 struct fake_store *fake_store_create(const struct fake_desc *desc, const D3D11_SUBRESOURCE_DATA *data);
 void fake_store_add_ref(struct fake_store *store);
 void fake_store_release(struct fake_store *store);
 
 /* A mapped copy with a pitch of its own. Locked. */
-bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, bool writes, bool discard,
+void fake_store_map(struct fake_store *store, unsigned subresource, bool reads, bool writes, bool discard,
                     const char *method);
 void fake_store_unmap(struct fake_store *store, unsigned subresource, const char *method);
 bool fake_store_mapped(const struct fake_store *store);
@@ -319,8 +323,6 @@ struct fake_copy {
 };
 
 /* Either queues the work or records a violation. `box` NULL: the whole subresource. Locked. */
-void fake_copy_resource(struct fake_device *device, struct fake_store *target, struct fake_store *source,
-                        const char *method);
 void fake_copy_region(struct fake_device *device, struct fake_copy *copy, const struct fake_box *box,
                       const char *method);
 void fake_update(struct fake_device *device, struct fake_store *target, unsigned subresource,
@@ -364,7 +366,6 @@ extern pthread_mutex_t fake_vulkan_lock;
 enum fake_d3d_vulkan fake_vulkan_way(void);
 /* The number by which Vulkan knows a store, given on first use. */
 uint64_t fake_vulkan_name(struct fake_store *store);
-void fake_vulkan_reset(void);
 /* The store is on its way out. */
 void fake_vulkan_forget(struct fake_store *store);
 
@@ -382,8 +383,7 @@ extern const GUID fake_iid_interop, fake_iid_interop9, fake_iid_interop_device, 
 struct fake_resource {
     struct fake_object object;
     struct fake_iface face;
-    FAKE_IFACE(IDXGIResource1) dxgi;
-    FAKE_IFACE(IDXGIKeyedMutex) keyed;
+    struct fake_iface dxgi, keyed;
     struct fake_iface interop; /* vulkan.c */
     struct fake_store *store;
 };
@@ -446,7 +446,7 @@ HRESULT fake_query_data(struct fake_query *query, void *data, unsigned size, boo
 
 struct fake_adapter {
     struct fake_object object;
-    FAKE_IFACE(IDXGIAdapter1) face;
+    struct fake_iface face;
     struct fake_factory *factory; /* one reference */
     unsigned index;
     DXGI_ADAPTER_DESC1 desc;
@@ -462,16 +462,9 @@ unsigned fake_adapters(DXGI_ADAPTER_DESC1 descs[FAKE_D3D_MAX_ADAPTERS]);
 /* Of Direct3D 9's adapters now. */
 GUID fake_identifier(void);
 
-/* The cells that a device has for DXGI and for multithreading. */
-struct fake_dxgi_device {
-    FAKE_IFACE(IDXGIDevice1) face;
-};
-struct fake_multithread {
-    FAKE_IFACE(ID3D10Multithread) face;
-};
-void fake_dxgi_device_init(struct fake_dxgi_device *cell, struct fake_device *device);
-void fake_multithread_init(struct fake_multithread *cell, struct fake_object *object);
-
+/* The interfaces of a device for DXGI and for multithreading, and of its resources. */
+extern const IDXGIDevice1Vtbl fake_dxgi_device_vtbl;
+extern const ID3D10MultithreadVtbl fake_multithread_vtbl;
 extern const IDXGIResource1Vtbl fake_dxgi_resource_vtbl;
 extern const IDXGIKeyedMutexVtbl fake_keyed_mutex_vtbl;
 

@@ -48,12 +48,12 @@ FORWARDS = {
     "Device::CreateTexture2D": "create_texture2d", "Device::CreateTexture3D": "create_texture3d",
     "Device::CreateQuery": "create_query", "Device::CreatePredicate": "create_predicate",
     "Device::OpenSharedResource": "open_shared", "Device::CheckFormatSupport": "check_format_support",
-    "Device::GetCreationFlags": "creation_flags", "Device::GetDeviceRemovedReason": "removed_reason",
+    "Device::GetDeviceRemovedReason": "removed_reason",
     "DeviceChild::GetDevice": "child_get_device", "Buffer::GetDesc": "describe_buffer",
     "Texture2D::GetDesc": "describe_texture2d", "Texture3D::GetDesc": "describe_texture3d",
 }
 WORK = {
-    "CopyResource": "work_copy", "CopySubresourceRegion": "work_copy_region", "UpdateSubresource": "work_update",
+    "CopySubresourceRegion": "work_copy_region", "UpdateSubresource": "work_update",
     "Flush": "work_flush", "SetPredication": "work_set_predication", "GetPredication": "work_get_predication",
 }
 SHARED |= {f"ID3D{version}{method}": (f"fake_{function}", True)
@@ -69,9 +69,13 @@ SHARED |= {method: (f"fake_{function}", True) for method, function in {
     "ID3D10Buffer::Map": "map_buffer", "ID3D10Buffer::Unmap": "unmap_buffer",
     "ID3D10Texture2D::Map": "map_texture2d", "ID3D10Texture2D::Unmap": "unmap_texture",
     "ID3D10Texture3D::Map": "map_texture3d", "ID3D10Texture3D::Unmap": "unmap_texture",
-    "ID3D10Asynchronous::Begin": "query_begin10", "ID3D10Asynchronous::End": "query_end10",
-    "ID3D10Asynchronous::GetData": "query_data10",
+    "ID3D10Asynchronous::Begin": "work_begin", "ID3D10Asynchronous::End": "work_end",
+    "ID3D10Asynchronous::GetData": "work_data",
 }.items()}
+
+# Of these: those whose stub enters the device and leaves it. A query of Direct3D 10 passes itself.
+ENTERED = {"fake_work_copy_region", "fake_work_update", "fake_work_flush", "fake_work_set_predication", "fake_work_begin",
+           "fake_work_end", "fake_work_data"}
 
 # A later interface stands for the earlier one too; the counters go by the earlier name, as
 # programs do, except for what the later one adds.
@@ -119,6 +123,13 @@ def parameter_names(parameters):
 def stub_body(interface, origin, name, kind, parameters):
     number = f"FAKE_{interface}_{name}"
     shared = SHARED.get(f"{origin}::{name}")
+    if shared and shared[0] in ENTERED:
+        itself = ["This"] if interface == "ID3D10Query" else []
+        arguments = ["call.device", number] + itself + parameter_names(parameters)[1:]
+        call = f"{shared[0]}({', '.join(arguments)});"
+        return (f"struct fake_call call;\n    HRESULT hr = fake_enter1x(&call, fake_object_of(This), {number});\n\n"
+                f"    if (SUCCEEDED(hr))\n        {'' if kind == 'void' else 'hr = '}{call}\n"
+                f"    fake_leave(&call);" + ("" if kind == "void" else "\n    return hr;"))
     if shared:
         function, numbered = shared
         arguments = ["fake_object_of(This)"] + ([number] if numbered else [])

@@ -38,13 +38,6 @@ static ULONG STDMETHODCALLTYPE interop_Release(void *iface)
     return fake_object_release(fake_object_of(iface));
 }
 
-static HRESULT STDMETHODCALLTYPE interop_GetDevice(void *iface, void **out)
-{
-    (void)iface;
-    *out = NULL;
-    return E_NOTIMPL;
-}
-
 /* For calls in which DXVK waits for its thread of commands, where only one thread may wait, and for those that queue commands
  * without a lock of their own. */
 static void check_entered(struct fake_device *device, const char *what)
@@ -111,7 +104,7 @@ const struct fake_interop_vtbl fake_interop_vtbl = {
     interop_QueryInterface,
     interop_AddRef,
     interop_Release,
-    {(void *)interop_GetDevice, (void *)interop_GetVulkanImageInfo},
+    {NULL, (void *)interop_GetVulkanImageInfo},
 };
 const struct fake_interop_vtbl fake_interop9_vtbl = {
     interop_QueryInterface,

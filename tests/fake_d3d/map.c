@@ -51,8 +51,7 @@ HRESULT fake_map(struct fake_device *device, struct fake_store *store, unsigned 
     hr = wait_for_work(device, store, type, may_wait);
     if (hr != S_OK)
         return hr;
-    if (!fake_store_map(store, subresource, reads, type != D3D11_MAP_READ, discard, method))
-        return E_OUTOFMEMORY;
+    fake_store_map(store, subresource, reads, type != D3D11_MAP_READ, discard, method);
     *view = store->subresources[subresource].map_view;
     return S_OK;
 }

@@ -1,12 +1,22 @@
 /* COM identity and references. */
 #include "fake_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Guards the list of live objects, and the references of embedded objects, whose count may rise
  * again from zero. */
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fake_object *live;
+
+void *fake_alloc(size_t size)
+{
+    void *memory = calloc(1, size);
+
+    if (!memory)
+        abort();
+    return memory;
+}
 
 struct fake_object *fake_object_of(const void *iface)
 {

@@ -6,10 +6,8 @@
 struct fake_query *fake_query_create(struct fake_device *device, const struct fake_class *class, unsigned type,
                                      unsigned misc)
 {
-    struct fake_query *query = calloc(1, sizeof *query);
+    struct fake_query *query = fake_alloc(sizeof *query);
 
-    if (!query)
-        return NULL;
     query->type = type;
     query->misc = misc;
     query->face.object = &query->object;

@@ -109,11 +109,9 @@ void fake_queue_submit(struct fake_device *device)
 /* Takes over everything in `template`. */
 static void append(struct fake_device *device, const struct fake_command *template)
 {
-    struct fake_command *command = malloc(sizeof *command);
+    struct fake_command *command = fake_alloc(sizeof *command);
     bool at_once = !fake_knob_delay() && !fake_knob_held();
 
-    if (!command)
-        abort();
     *command = *template;
     command->number = ++device->issued;
     command->submitted = at_once;

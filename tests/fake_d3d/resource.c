@@ -4,23 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An object on a store, whose reference it takes over, also when it fails. */
+/* An object on a store, whose reference it takes over. */
 static struct fake_resource *create(struct fake_device *device, const struct fake_resource_type *type,
                                     struct fake_store *store)
 {
-    struct fake_resource *resource = calloc(1, sizeof *resource);
+    struct fake_resource *resource = fake_alloc(sizeof *resource);
 
-    if (!resource) {
-        fake_store_release(store);
-        return NULL;
-    }
-    resource->face = (struct fake_iface){type->vtbl, &resource->object};
-    resource->dxgi.i.lpVtbl = (IDXGIResource1Vtbl *)&fake_dxgi_resource_vtbl;
-    resource->dxgi.object = &resource->object;
-    resource->keyed.i.lpVtbl = (IDXGIKeyedMutexVtbl *)&fake_keyed_mutex_vtbl;
-    resource->keyed.object = &resource->object;
-    resource->interop.vtbl = &fake_interop_vtbl;
-    resource->interop.object = &resource->object;
+    resource->face = fake_face(type->vtbl, &resource->object);
+    resource->dxgi = fake_face(&fake_dxgi_resource_vtbl, &resource->object);
+    resource->keyed = fake_face(&fake_keyed_mutex_vtbl, &resource->object);
+    resource->interop = fake_face(&fake_interop_vtbl, &resource->object);
     resource->store = store;
     fake_object_init(&resource->object, sizeof *resource, type->class, device);
     return resource;
@@ -40,8 +33,6 @@ HRESULT fake_resource_make(struct fake_device *device, const struct fake_resourc
                            const D3D11_SUBRESOURCE_DATA *data, void **out)
 {
     HRESULT hr = fake_desc_check(desc, data != NULL, type->max_size);
-    struct fake_resource *resource;
-    struct fake_store *store;
 
     if (FAILED(hr))
         return hr;
@@ -49,11 +40,7 @@ HRESULT fake_resource_make(struct fake_device *device, const struct fake_resourc
         return E_INVALIDARG;
     if (!out)
         return S_FALSE;
-    store = fake_store_create(desc, data);
-    resource = store ? create(device, type, store) : NULL;
-    if (!resource)
-        return E_OUTOFMEMORY;
-    *out = &resource->face;
+    *out = &create(device, type, fake_store_create(desc, data))->face;
     return S_OK;
 }
 
@@ -70,8 +57,6 @@ HRESULT fake_resource_open(struct fake_device *device, const struct fake_resourc
         return E_INVALIDARG;
     }
     resource = create(device, &types[store->desc.kind], store);
-    if (!resource)
-        return E_OUTOFMEMORY;
     for (entry = resource->object.class->ifaces; entry->iid; entry++) {
         if (!IsEqualGUID(entry->iid, iid))
             continue;

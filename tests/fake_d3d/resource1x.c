@@ -1,6 +1,5 @@
 /* The classes of the resources and queries of Direct3D 10 and 11, and what they tell. */
 #include "d3d1x.h"
-#include "forwards.h"
 
 #include "fake_stubs.h"
 
@@ -166,8 +165,6 @@ HRESULT fake_query_make(struct fake_device1x *device, bool predicate, const D3D1
     if (!out)
         return S_FALSE;
     query = fake_query_create(&device->base, classes[device->version - 10][predicate], desc->Query, desc->MiscFlags);
-    if (!query)
-        return E_OUTOFMEMORY;
     query->predicate = predicate;
     query->face.vtbl = device->version == 11 ? (const void *)&query11_vtbl : &query10_vtbl;
     *out = &query->face;

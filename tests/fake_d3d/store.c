@@ -68,24 +68,18 @@ static void fill(struct fake_store *store, const D3D11_SUBRESOURCE_DATA *data)
 
 struct fake_store *fake_store_create(const struct fake_desc *desc, const D3D11_SUBRESOURCE_DATA *data)
 {
-    struct fake_store *store = calloc(1, sizeof *store);
+    struct fake_store *store = fake_alloc(sizeof *store);
     unsigned char *at;
     size_t size;
     unsigned i;
 
-    if (!store)
-        return NULL;
     atomic_init(&store->refs, 1);
     store->desc = *desc;
     store->count = desc->mips * desc->layers;
-    store->subresources = calloc(store->count, sizeof *store->subresources);
-    if (!store->subresources)
-        goto error;
+    store->subresources = fake_alloc(store->count * sizeof *store->subresources);
     size = lead_of(desc) + lay_out(store);
-    if (posix_memalign((void **)&store->bytes, ALIGNMENT, size)) {
-        store->bytes = NULL;
-        goto error;
-    }
+    if (posix_memalign((void **)&store->bytes, ALIGNMENT, size))
+        abort();
     memset(store->bytes, FAKE_D3D_UNDEFINED, size);
     store->size = size;
     for (at = store->bytes + lead_of(desc), i = 0; i < store->count; i++) {
@@ -97,10 +91,6 @@ struct fake_store *fake_store_create(const struct fake_desc *desc, const D3D11_S
     if (data)
         fill(store, data);
     return store;
-
-error:
-    fake_store_release(store);
-    return NULL;
 }
 
 void fake_store_add_ref(struct fake_store *store)
@@ -148,7 +138,7 @@ static void choose_pitches(const struct fake_store *store, const struct fake_sub
 }
 
 /* The place of a subresource that stays there: made once, with pitches that nobody should expect. */
-static bool find_place(struct fake_store *store, unsigned subresource, const char *method)
+static void find_place(struct fake_store *store, unsigned subresource, const char *method)
 {
     struct fake_subresource *sub = &store->subresources[subresource];
     const unsigned char *base = sub->place.base;
@@ -158,7 +148,7 @@ static bool find_place(struct fake_store *store, unsigned subresource, const cha
         /* Every byte is the padding if the first is and each equals the next. There is a texel at least. */
         if (base[0] != FAKE_D3D_PADDING || memcmp(base, base + 1, sub->place_size - 1) != 0)
             fake_violation("%s: somebody wrote to a subresource that was not mapped", method);
-        return true;
+        return;
     }
     free_place(sub);
     choose_pitches(store, sub, &sub->place);
@@ -169,9 +159,8 @@ static bool find_place(struct fake_store *store, unsigned subresource, const cha
         fake_format_extent(store->desc.format, sub->width, sub->height, sub->depth, sub->place.pitch, sub->place.slice);
     /* Aligned as memory of a heap often is, and to no more. */
     if (posix_memalign(&memory, 256, PLACE_SHIFT + sub->place_size))
-        return false;
+        abort();
     sub->place.base = (unsigned char *)memory + PLACE_SHIFT;
-    return true;
 }
 
 static bool has_place(const struct fake_store *store)
@@ -179,7 +168,7 @@ static bool has_place(const struct fake_store *store)
     return fake_knob_stays() && !(fake_knob_moves_volumes() && store->desc.kind == FAKE_TEXTURE3D);
 }
 
-bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, bool writes, bool discard,
+void fake_store_map(struct fake_store *store, unsigned subresource, bool reads, bool writes, bool discard,
                     const char *method)
 {
     struct fake_subresource *sub = &store->subresources[subresource];
@@ -189,8 +178,7 @@ bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, 
     size_t size;
 
     if (has_place(store)) {
-        if (!find_place(store, subresource, method))
-            return false;
+        find_place(store, subresource, method);
         view = sub->place;
     } else {
         choose_pitches(store, sub, &view);
@@ -198,9 +186,7 @@ bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, 
     /* Not a byte more than the texels need: a memory checker sees who reads the padding of the
      * last row. */
     size = fake_format_extent(format, sub->width, sub->height, sub->depth, view.pitch, view.slice);
-    sub->map = has_place(store) ? sub->place.base : malloc(size);
-    if (!sub->map)
-        return false;
+    sub->map = has_place(store) ? sub->place.base : fake_alloc(size);
     view.base = sub->map;
     memset(sub->map, FAKE_D3D_PADDING, size);
     if (discard)
@@ -209,7 +195,6 @@ bool fake_store_map(struct fake_store *store, unsigned subresource, bool reads, 
     sub->map_view = view;
     sub->map_reads = reads;
     sub->map_writes = writes;
-    return true;
 }
 
 /* Whether the program left the mapped texels as it got them. */
@@ -221,9 +206,7 @@ static bool unchanged(const struct fake_store *store, unsigned subresource)
     size_t size = view.slice * sub->depth;
     bool same;
 
-    view.base = malloc(size);
-    if (!view.base)
-        return true;
+    view.base = fake_alloc(size);
     fake_format_copy(store->desc.format, &view, sub->height, 0, 0, 0, &sub->map_view, sub->height, &whole);
     same = !memcmp(view.base, sub->view.base, size);
     free(view.base);

@@ -72,11 +72,9 @@ static HRESULT lock(struct fake_surface9 *surface, enum fake_method method, D3DL
     if (SUCCEEDED(hr) && !lost)
         hr = wait_for_work(surface, flags, &lost);
     discard = flags & D3DLOCK_DISCARD || (lost && surface->traits.pool == D3DPOOL_DEFAULT);
-    if (SUCCEEDED(hr))
-        forget_untouched(surface);
-    if (SUCCEEDED(hr) && !fake_store_map(store, surface->level, true, writes, discard, "IDirect3DSurface9::LockRect"))
-        hr = E_OUTOFMEMORY;
     if (SUCCEEDED(hr)) {
+        forget_untouched(surface);
+        fake_store_map(store, surface->level, true, writes, discard, "IDirect3DSurface9::LockRect");
         out->Pitch = (INT)store->subresources[surface->level].map_view.pitch;
         out->pBits = store->subresources[surface->level].map_view.base;
     }
@@ -237,10 +235,8 @@ static const struct fake_class surface_class = {"IDirect3DSurface9", surface_ifa
 
 static void surface_init(struct fake_surface9 *surface, const struct fake_traits9 *traits, struct fake_store *store)
 {
-    surface->face.i.lpVtbl = (IDirect3DSurface9Vtbl *)&surface_vtbl;
-    surface->face.object = &surface->object;
-    surface->interop.vtbl = &fake_interop9_vtbl;
-    surface->interop.object = &surface->object;
+    surface->face = fake_face(&surface_vtbl, &surface->object);
+    surface->interop = fake_face(&fake_interop9_vtbl, &surface->object);
     surface->traits = *traits;
     surface->store = store;
 }
@@ -248,12 +244,8 @@ static void surface_init(struct fake_surface9 *surface, const struct fake_traits
 struct fake_surface9 *fake_surface9_create(struct fake_device9 *device, const struct fake_traits9 *traits,
                                            struct fake_store *store)
 {
-    struct fake_surface9 *surface = calloc(1, sizeof *surface);
+    struct fake_surface9 *surface = fake_alloc(sizeof *surface);
 
-    if (!surface) {
-        fake_store_release(store);
-        return NULL;
-    }
     surface_init(surface, traits, store);
     fake_object_init(&surface->object, sizeof *surface, &surface_class, &device->base);
     count_default_pool(&surface->object, traits, 1);
@@ -269,12 +261,6 @@ struct fake_surface9 *fake_surface9_check(struct fake_device *device, IDirect3DS
 
 /* ---- IDirect3DTexture9 ---- */
 
-static DWORD STDMETHODCALLTYPE texture_GetLevelCount(IDirect3DTexture9 *iface)
-{
-    fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_GetLevelCount);
-    return texture_of(iface)->traits.levels;
-}
-
 static HRESULT STDMETHODCALLTYPE texture_GetSurfaceLevel(IDirect3DTexture9 *iface, UINT level, IDirect3DSurface9 **out)
 {
     HRESULT hr = fake_touch(fake_object_of(iface), FAKE_IDirect3DTexture9_GetSurfaceLevel);
@@ -288,13 +274,12 @@ static HRESULT STDMETHODCALLTYPE texture_GetSurfaceLevel(IDirect3DTexture9 *ifac
     if (level >= texture->traits.levels)
         return D3DERR_INVALIDCALL;
     fake_object_ref(&texture->object);
-    *out = &texture->levels[level].face.i;
+    *out = (IDirect3DSurface9 *)&texture->levels[level].face;
     return D3D_OK;
 }
 
 static const IDirect3DTexture9Vtbl texture_vtbl = {
     FAKE_STUBS_IDirect3DTexture9,
-    .GetLevelCount = texture_GetLevelCount,
     .GetSurfaceLevel = texture_GetSurfaceLevel,
 };
 
@@ -327,17 +312,11 @@ struct fake_texture9 *fake_texture9_create(struct fake_device9 *device, const st
                                            struct fake_store *store)
 {
     size_t size = sizeof(struct fake_texture9) + traits->levels * sizeof(struct fake_surface9);
-    struct fake_texture9 *texture = calloc(1, size);
+    struct fake_texture9 *texture = fake_alloc(size);
     unsigned i;
 
-    if (!texture) {
-        fake_store_release(store);
-        return NULL;
-    }
-    texture->face.i.lpVtbl = (IDirect3DTexture9Vtbl *)&texture_vtbl;
-    texture->face.object = &texture->object;
-    texture->interop.vtbl = &fake_interop9_vtbl;
-    texture->interop.object = &texture->object;
+    texture->face = fake_face(&texture_vtbl, &texture->object);
+    texture->interop = fake_face(&fake_interop9_vtbl, &texture->object);
     texture->traits = *traits;
     texture->store = store;
     for (i = 0; i < traits->levels; i++) {

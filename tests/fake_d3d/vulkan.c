@@ -20,8 +20,7 @@ static uint64_t shift;                  /* of all names: with another one every 
 static struct fake_store *files[FILES]; /* by file descriptor; one reference each */
 static enum fake_d3d_vulkan_fault the_fault;
 static int fault_number, passes;
-static unsigned held, open_files, imported, passed;
-static int acquired;
+static unsigned held, open_files, imported, acquired, passed, rows_made;
 
 /* ---- knobs ---- */
 
@@ -81,11 +80,6 @@ void fake_d3d_vulkan_move(void)
     pthread_mutex_unlock(&fake_vulkan_lock);
 }
 
-void fake_vulkan_reset(void)
-{
-    fake_d3d_vulkan_fault(FAKE_VULKAN_NO_FAULT, 0);
-}
-
 static unsigned read_count(const unsigned *count)
 {
     unsigned value;
@@ -96,30 +90,18 @@ static unsigned read_count(const unsigned *count)
     return value;
 }
 
-unsigned fake_d3d_vulkan_held(void)
-{
-    return read_count(&held);
-}
-
-unsigned fake_d3d_vulkan_files(void)
-{
-    return read_count(&open_files);
-}
-
-unsigned fake_d3d_vulkan_imported(void)
-{
-    return read_count(&imported);
-}
-
-unsigned fake_d3d_vulkan_acquired(void)
-{
-    return read_count((const unsigned *)&acquired);
-}
-
-unsigned fake_d3d_vulkan_passed(void)
-{
-    return read_count(&passed);
-}
+#define COUNTER(name, counter)            \
+    unsigned fake_d3d_vulkan_##name(void) \
+    {                                     \
+        return read_count(&(counter));    \
+    }
+COUNTER(held, held)
+COUNTER(files, open_files)
+COUNTER(imported, imported)
+COUNTER(acquired, acquired)
+COUNTER(passed, passed)
+COUNTER(rows, rows_made)
+#undef COUNTER
 
 static void count(unsigned *counter, int difference)
 {
@@ -501,13 +483,6 @@ struct rows {
 };
 
 static struct rows *all_rows; /* guarded by the lock */
-static unsigned rows_made;
-
-unsigned fake_d3d_vulkan_rows(void)
-{
-    return read_count(&rows_made);
-}
-
 static bool refuses_rows(uint32_t kind)
 {
     int kinds;
@@ -545,7 +520,7 @@ static uint64_t make_rows(uint64_t image, struct vulkan_rows *wanted, char *why)
     struct fake_store *source =
         fake_vulkan_way() == FAKE_D3D_VULKAN_MAPPED || refuses_rows(wanted->kind) || strikes("make_rows") ? NULL
                                                                                                           : find(image);
-    struct rows *rows = source ? calloc(1, sizeof *rows) : NULL;
+    struct rows *rows = source ? fake_alloc(sizeof *rows) : NULL;
     uint64_t made = 1;
 
     wanted->file = -1;
@@ -709,7 +684,7 @@ static void end_import(void *import)
 
 static void count_acquired(int difference)
 {
-    count((unsigned *)&acquired, difference);
+    count(&acquired, difference);
 }
 
 static void drivers_violation(const char *what)

@@ -1,76 +1,43 @@
 /* What a context of Direct3D 11 does, and in Direct3D 10 the device or the object itself. */
 #include "d3d1x.h"
-#include "forwards.h"
 
-void FORWARD(work_copy, const void *target, const void *source)
-{
-    const char *name = fake_method_name(method);
-    struct fake_resource *to, *from;
-    struct fake_call call;
-
-    if (SUCCEEDED(fake_enter1x(&call, object, method))) {
-        to = fake_resource_check(call.device, target, name);
-        from = fake_resource_check(call.device, source, name);
-        if (to && from)
-            fake_copy_resource(call.device, to->store, from->store, name);
-    }
-    fake_leave(&call);
-}
-
-void FORWARD(work_copy_region, const void *target, UINT target_subresource, UINT x, UINT y, UINT z, const void *source,
+void ENTERED(work_copy_region, const void *target, UINT target_subresource, UINT x, UINT y, UINT z, const void *source,
              UINT source_subresource, const void *box)
 {
     const char *name = fake_method_name(method);
+    struct fake_resource *to = fake_resource_check(device, target, name),
+                         *from = fake_resource_check(device, source, name);
     struct fake_copy copy = {
         .target_subresource = target_subresource, .source_subresource = source_subresource, .x = x, .y = y, .z = z};
-    struct fake_resource *to, *from;
-    struct fake_call call;
 
-    if (SUCCEEDED(fake_enter1x(&call, object, method))) {
-        to = fake_resource_check(call.device, target, name);
-        from = fake_resource_check(call.device, source, name);
-        if (to && from) {
-            copy.target = to->store;
-            copy.source = from->store;
-            fake_copy_region(call.device, &copy, box, name);
-        }
-    }
-    fake_leave(&call);
+    if (!to || !from)
+        return;
+    copy.target = to->store;
+    copy.source = from->store;
+    fake_copy_region(device, &copy, box, name);
 }
 
-void FORWARD(work_update, const void *target, UINT subresource, const void *box, const void *data, UINT pitch,
+void ENTERED(work_update, const void *target, UINT subresource, const void *box, const void *data, UINT pitch,
              UINT slice)
 {
     const char *name = fake_method_name(method);
-    struct fake_resource *to;
-    struct fake_call call;
+    struct fake_resource *to = fake_resource_check(device, target, name);
 
-    if (SUCCEEDED(fake_enter1x(&call, object, method))) {
-        to = fake_resource_check(call.device, target, name);
-        if (to)
-            fake_update(call.device, to->store, subresource, box, data, pitch, slice, name);
-    }
-    fake_leave(&call);
+    if (to)
+        fake_update(device, to->store, subresource, box, data, pitch, slice, name);
 }
 
-void FORWARD0(work_flush)
+void ENTERED0(work_flush)
 {
-    struct fake_call call;
-
-    if (SUCCEEDED(fake_enter1x(&call, object, method)))
-        fake_queue_submit(call.device);
-    fake_leave(&call);
+    (void)method;
+    fake_queue_submit(device);
 }
 
-void FORWARD(work_set_predication, const void *predicate, BOOL value)
+void ENTERED(work_set_predication, const void *predicate, BOOL value)
 {
-    struct fake_call call;
-
-    if (SUCCEEDED(fake_enter1x(&call, object, method))) {
-        call.device->predicate = predicate ? (struct fake_query *)fake_object_of(predicate) : NULL;
-        call.device->predicate_value = value;
-    }
-    fake_leave(&call);
+    (void)method;
+    device->predicate = predicate ? (struct fake_query *)fake_object_of(predicate) : NULL;
+    device->predicate_value = value;
 }
 
 void FORWARD(work_get_predication, void *predicate, BOOL *value)
@@ -189,51 +156,25 @@ static struct fake_query *query_check(struct fake_device *device, const void *if
     return NULL;
 }
 
-void FORWARD(work_begin, const void *query)
+void ENTERED(work_begin, const void *query)
 {
-    struct fake_query *checked;
-    struct fake_call call;
+    struct fake_query *checked = query_check(device, query, method);
 
-    if (SUCCEEDED(fake_enter1x(&call, object, method)) && (checked = query_check(call.device, query, method)))
+    if (checked)
         fake_query_begin(checked, fake_method_name(method));
-    fake_leave(&call);
 }
 
-void FORWARD(work_end, const void *query)
+void ENTERED(work_end, const void *query)
 {
-    struct fake_query *checked;
-    struct fake_call call;
+    struct fake_query *checked = query_check(device, query, method);
 
-    if (SUCCEEDED(fake_enter1x(&call, object, method)) && (checked = query_check(call.device, query, method)))
+    if (checked)
         fake_query_end(checked);
-    fake_leave(&call);
 }
 
-HRESULT FORWARD(work_data, const void *query, void *data, UINT size, UINT flags)
+HRESULT ENTERED(work_data, const void *query, void *data, UINT size, UINT flags)
 {
-    struct fake_query *checked;
-    struct fake_call call;
-    HRESULT hr = fake_enter1x(&call, object, method);
+    struct fake_query *checked = query_check(device, query, method);
 
-    if (SUCCEEDED(hr)) {
-        checked = query_check(call.device, query, method);
-        hr = checked ? fake_query_data(checked, data, size, !(flags & D3D11_ASYNC_GETDATA_DONOTFLUSH)) : E_INVALIDARG;
-    }
-    fake_leave(&call);
-    return hr;
-}
-
-void FORWARD0(query_begin10)
-{
-    fake_work_begin(object, method, &((struct fake_query *)object)->face);
-}
-
-void FORWARD0(query_end10)
-{
-    fake_work_end(object, method, &((struct fake_query *)object)->face);
-}
-
-HRESULT FORWARD(query_data10, void *data, UINT size, UINT flags)
-{
-    return fake_work_data(object, method, &((struct fake_query *)object)->face, data, size, flags);
+    return checked ? fake_query_data(checked, data, size, !(flags & D3D11_ASYNC_GETDATA_DONOTFLUSH)) : E_INVALIDARG;
 }

@@ -74,19 +74,28 @@ static void fill(void *to, size_t size, uint64_t *state)
         bytes[i] = (unsigned char)(next(state) >> 24);
 }
 
-/* Most calls need objects, and a fault is to meet more than their creation. */
-static void begin_with_objects(struct sequence *s, bool early)
+/* Most calls need objects, and a fault is to meet more than their creation: all are acquired, or released behind a user event. */
+static void begin_with_objects(struct sequence *s, bool early, bool deferred)
 {
-    enum { OBJECTS = 8 };
-    s->ops[0].kind = early ? OP_FAULT : OP_FLUSH;
-    for (unsigned i = 1; i < s->count && i <= OBJECTS + 1; i++) {
-        s->ops[i].kind = i <= OBJECTS ? OP_CREATE : OP_ACQUIRE;
-        s->ops[i].target = (uint8_t)(i - 1);
-        s->ops[i].data = i <= OBJECTS ? 1 : s->ops[i].data; /* to be read and written */
-        s->ops[i].more = 31;                                /* of all */
-        s->ops[i].queue &= 0x7F;
-        s->ops[i].waits = 0;
-    }
+    enum { OBJECTS = 8, MOST = 2 * OBJECTS + 6 };
+    struct op *op = s->ops;
+    if (s->count < MOST)
+        return;
+    *op++ = (struct op){.kind = OP_FLUSH};
+    if (early)
+        s->ops[0] = (struct op){.kind = OP_FAULT, .data = op->data, .extra = op->extra, .more = op->more};
+    for (unsigned i = 0; i < OBJECTS; i++) /* to be read and written */
+        *op++ = (struct op){.kind = OP_CREATE, .target = (uint8_t)i, .data = 1};
+    *op++ = (struct op){.kind = OP_ACQUIRE, .more = 31};
+    if (!deferred)
+        return;
+    for (unsigned i = 0; i < OBJECTS; i++)
+        *op++ = (struct op){.kind = OP_WRITE, .target = (uint8_t)i};
+    *op++ = (struct op){.kind = OP_USER_EVENT};
+    *op++ = (struct op){.kind = OP_RELEASE, .more = 31, .waits = 2, .flags = FLAG_EVENT};
+    op++->kind = OP_FAULT;
+    *op++ = (struct op){.kind = OP_SET_EVENT};
+    s->setting.late |= 1;
 }
 
 void sequence_make(struct sequence *s, uint64_t seed, unsigned count)
@@ -102,7 +111,7 @@ void sequence_make(struct sequence *s, uint64_t seed, unsigned count)
         s->ops[i].kind = (uint8_t)draw_kind(next(&state));
     }
     if (fault_layers() && seed % 4)
-        begin_with_objects(s, seed % 4 == 1);
+        begin_with_objects(s, seed % 4 == 1, seed % 4 == 3);
 }
 
 void sequence_from_bytes(struct sequence *s, const uint8_t *bytes, size_t size)

@@ -320,6 +320,7 @@ static void use_again(struct run *run, uint8_t target)
             run_release(run, &op);
         if (model_owner(&run->model, t->shared) & MAY_BE_ACQUIRED)
             run_release(run, &op); /* the first has told that it was */
+        run_d3d_read(run, &op);
         run_d3d_write(run, &op);
         run_acquire(run, &op);
         run_read(run, &op);
@@ -363,6 +364,8 @@ void run_end(struct run *run)
     mappings_end(run);
     if (end & 0x80)
         release_rest(run);
+    for (unsigned i = 0; i < TARGETS && fault_layers(); i += run->world.targets[i].planes)
+        compare_surface(run, &run->world.targets[i]);
     for (unsigned i = 0; i < TARGETS && fault_layers(); i++)
         use_again(run, (uint8_t)i);
     for (unsigned i = 0; i < TARGETS; i += run->world.targets[i].planes)
