@@ -40,17 +40,6 @@ command -v wineserver >/dev/null || PATH=$PATH:/usr/lib/$(uname -m)-linux-gnu/wi
 # the new WoW64.
 wine_arch=win$(getconf LONG_BIT)
 
-# Takes the lock, on file descriptor 9. What is started while it is held must be started with `9>&-`.
-take_lock() {
-    mkdir -p "$state"
-    exec 9>"$state/lock"
-    flock -w 300 9 || die "another wine-run has held $state/lock for 5 minutes"
-}
-
-drop_lock() {
-    exec 9>&-
-}
-
 # Everything that Wine, Mesa and PoCL would write in the user's home goes to build/, and nothing there has an effect.
 # Temporary files go to /tmp, where all look that find no TMPDIR. With any TMPDIR Wine 10 of Debian 13 aborts at its start.
 # Sound, menus, .NET and HTML are of no use here. What the user sets for WINEDLLOVERRIDES comes last, so it wins.

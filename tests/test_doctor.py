@@ -209,6 +209,7 @@ def loader_of_other_bits(machine):
 @breaks("error no-icd")
 def no_icd(machine):
     machine.icd.unlink()
+    machine.icd.parent.rmdir()
 
 
 @breaks("error no-icd", "warning icd-broken")

@@ -288,6 +288,16 @@ def programs_are_running(place):
     place.wait_for_wine()
 
 
+def prefix_that_was_just_created(place):
+    """Wine's server writes the registry some seconds after wineboot has ended."""
+    place.use_whole()
+    subprocess.run(["wineserver", "-p"], env=place.env, check=True)
+    registry = place.prefix / "system.reg"
+    registry.rename(place.folder / "written later")
+    with subprocess.Popen(["sh", "-c", f"sleep 2; mv '{place.folder}/written later' {registry}; wineserver -k"], env=place.env):
+        place.setup("install")
+
+
 def two_at_a_time(place):
     before = place.snapshot()
     folder = os.open(place.prefix, os.O_RDONLY)
@@ -688,8 +698,8 @@ def run_refuses(place):
 
 
 CASES = [round_trip, other_override, the_users_own_override, another_vendors_library, wine_without_opencl, wine_that_was_updated,
-         disk_that_is_full, run_that_was_killed, files_of_the_user, only_a_part_is_installed, programs_are_running, two_at_a_time,
-         works, up_to_date, bad_input, other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, doctor,
+         disk_that_is_full, run_that_was_killed, files_of_the_user, only_a_part_is_installed, programs_are_running,
+         prefix_that_was_just_created, two_at_a_time, works, up_to_date, bad_input, other_architecture, owner_of_another, links_to_files, links_to_folders, wine_is_a_link, doctor,
          bridge_in_wine, run_sets_the_bridge, run_sets_the_vulkan_layer, run_loads_the_vulkan_layer, run_refuses]
 
 

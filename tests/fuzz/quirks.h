@@ -22,7 +22,5 @@ enum quirk {
 };
 
 bool quirk(enum driver driver, enum quirk quirk);
-/* What it is about, for people. */
-const char *quirk_reason(enum quirk quirk);
 
 #endif
