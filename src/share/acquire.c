@@ -7,10 +7,11 @@
 
 #include "log.h"
 
-/* The event that ends the acquire: later commands of the queue run after the writes, even if it is out of order. */
+/* The event that ends the acquire: later commands of the queue run after the writes, even if it is out of order. It fails if any of them
+ * does. */
 static cl_int end_event(const struct command *c, const struct event_list *writes, cl_event *end)
 {
-    if (queue_out_of_order(c->queue))
+    if (queue_out_of_order(c->queue) || writes->count > 1)
         return log_next(
             c->call, "clEnqueueBarrierWithWaitList",
             below()->clEnqueueBarrierWithWaitList(c->queue->head.handle, writes->count, writes->events, end));

@@ -380,7 +380,11 @@ void run_end(struct run *run)
 void run_end_lost(struct run *run)
 {
     const struct world *w = &run->world;
-    end_user_events(run);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        const struct node *node = &run->model.nodes[run->slots[i].node];
+        if (run->slots[i].event && node->fate == PENDING && node->kind == NODE_USER)
+            clSetUserEventStatus(run->slots[i].event, CL_COMPLETE);
+    }
     for (unsigned i = 0; i < QUEUES; i++)
         clFinish(w->queues[i]);
     for (unsigned i = 0; i < MAPPINGS; i++)
