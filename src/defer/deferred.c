@@ -150,11 +150,15 @@ static bool is_finished(cl_event event)
     return finished;
 }
 
-/* In a queue in order the commands behind a failed one fail too, even if the driver does not report that. */
+/* Those that wait for the command fail too, and in a queue in order those behind it, even if the driver does not report that. The program
+ * may have released the event, and with it what cld3d knows of it. */
 static void fail_later_locked(const struct deferred *d)
 {
-    for (struct deferred *later = d->after; later && !queue_out_of_order(d->queue); later = later->after)
-        later->failed = later->failed || later->queue == d->queue;
+    for (struct deferred *later = d->after; later; later = later->after) {
+        later->failed = later->failed || (later->queue == d->queue && !queue_out_of_order(d->queue));
+        for (cl_uint i = 0; i < later->waits.count; i++)
+            later->failed = later->failed || later->waits.events[i] == d->event;
+    }
 }
 
 static void run(struct deferred *d)
