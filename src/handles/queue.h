@@ -31,6 +31,11 @@ static inline bool queue_out_of_order(const struct queue_record *queue)
     return (queue->properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
 }
 
+static inline bool queue_has_times(const struct queue_record *queue)
+{
+    return (queue->properties & CL_QUEUE_PROFILING_ENABLE) != 0;
+}
+
 /* Flushes all unflushed queues of a context, because the commands of one may wait for those of another: a wait cannot
  * starve then. */
 void queues_flush(const struct context_record *context);

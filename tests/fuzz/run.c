@@ -117,18 +117,23 @@ void run_settle(struct run *run)
     run_compare_reads(run);
 }
 
-void run_finish(struct run *run, int queue)
+cl_int run_wait_for_queue(struct run *run, int queue)
 {
     cl_command_queue handle = run->world.queues[queue];
-    if (quirk(run->world.driver, QUIRK_FINISH_BY_MARKER)) {
-        cl_event marker = NULL;
-        expect("clEnqueueMarkerWithWaitList", clEnqueueMarkerWithWaitList(handle, 0, NULL, &marker), CL_SUCCESS,
-               CL_SUCCESS);
+    if (!quirk(run->world.driver, QUIRK_FINISH_BY_MARKER))
+        return clFinish(handle);
+    cl_event marker = NULL;
+    const cl_int status = clEnqueueMarkerWithWaitList(handle, 0, NULL, &marker);
+    if (status == CL_SUCCESS) {
         clWaitForEvents(1, &marker);
         clReleaseEvent(marker);
-    } else {
-        expect("clFinish", clFinish(handle), CL_SUCCESS, CL_SUCCESS);
     }
+    return status;
+}
+
+void run_finish(struct run *run, int queue)
+{
+    expect("the end of a queue's work", run_wait_for_queue(run, queue), CL_SUCCESS, CL_SUCCESS);
     for (int i = 0; i < run->model.node_count; i++)
         if (run->model.nodes[i].queue == queue)
             model_known(&run->model, i);

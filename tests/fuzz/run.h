@@ -99,7 +99,9 @@ void run_settle(struct run *run);
 void run_compare_reads(struct run *run);
 /* Of a find: `what` is wrong. */
 void run_compare(const char *what, const unsigned char *found, const unsigned char *right, size_t size);
-/* Waits for a queue that nothing blocks. */
+/* Waits until the driver has done all of a queue. Gives the code. */
+cl_int run_wait_for_queue(struct run *run, int queue);
+/* The same for a queue that nothing blocks, and the model knows. */
 void run_finish(struct run *run, int queue);
 
 /* A call that enqueues a command. */

@@ -385,13 +385,13 @@ void run_end_lost(struct run *run)
         if (run->slots[i].event && node->fate == PENDING && node->kind == NODE_USER)
             clSetUserEventStatus(run->slots[i].event, CL_COMPLETE);
     }
-    for (unsigned i = 0; i < QUEUES; i++)
-        clFinish(w->queues[i]);
+    for (int i = 0; i < QUEUES; i++)
+        run_wait_for_queue(run, i);
     for (unsigned i = 0; i < MAPPINGS; i++)
         if (run->mappings[i].pointer && !run->mappings[i].unmapped)
             clEnqueueUnmapMemObject(w->queues[0], run->mappings[i].object, run->mappings[i].pointer, 0, NULL, NULL);
     memset(run->mappings, 0, sizeof(run->mappings));
-    clFinish(w->queues[0]);
+    run_wait_for_queue(run, 0);
     for (unsigned i = 0; i < TARGETS; i++) {
         const cl_mem object = w->targets[i].object;
         if (!object)
