@@ -234,8 +234,8 @@ static bool set_counts(const struct rig *rig, const struct set *set)
 #else
     const bool lies = may_lie;
 #endif
-    const bool has_staging =
-        !kind_is_direct(rig, (int)set->shared.kind) && !(over_transport("record") && set->shared.kind != KIND_BUFFER);
+    const bool in_rows = (over_transport("record") || over_transport("rows")) && set->shared.kind != KIND_BUFFER;
+    const bool has_staging = !in_rows && !kind_is_direct(rig, (int)set->shared.kind);
     const unsigned staging = has_staging && (context || (object && set->acquired) || lies);
     const unsigned maybe = has_staging && may_lie && !staging;
     return counts_become(rig, &set->shared, set->before, context + staging, object, maybe);
