@@ -47,12 +47,12 @@ package:
 
 demo:
 	@scripts/deps demo
-	@scripts/build x64
+	@scripts/build linux x64
 	@scripts/demo
 
 demo-video:
 	@scripts/deps demo-video
-	@scripts/build x64
+	@scripts/build linux x64
 	@scripts/demo-video
 
 bench:
