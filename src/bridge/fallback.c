@@ -150,6 +150,7 @@ void fallback_load(void *library, const char *why)
               why);
     for (size_t i = 0; i < sizeof(useless) / sizeof(useless[0]); i++)
         next_remove(useless[i]);
+    next_remedy = "Wine's own opencl.dll has no more; start the program with 'cld3d-setup run'";
     handles_are_checked = sizeof(void *) == sizeof(uint64_t);
     wine = next;
     next.clSetEventCallback = set_event_callback;

@@ -60,9 +60,10 @@ void next_remove(const char *name)
         slot_set(&next, slot, NULL);
 }
 
+const char *next_remedy = "the driver or the bridge does not offer it (docs/behaviour.md, Limits)";
+
 cl_int next_lacks(const char *function, const char *since)
 {
-    return log_refuse(function, CL_INVALID_OPERATION,
-                      "the driver lacks this function (added in %s), or the way to the driver does (docs/behaviour.md)",
-                      since);
+    return log_refuse(function, CL_INVALID_OPERATION, "the OpenCL below lacks this function (added in %s); %s", since,
+                      next_remedy);
 }

@@ -71,5 +71,7 @@ static inline void give_code(cl_int *errcode_ret, cl_int code)
 /* Logs that there is no function below, which was added in the OpenCL version or extension `since`, and returns
  * CL_INVALID_OPERATION. For the generated replacements. */
 cl_int next_lacks(const char *function, const char *since);
+/* The cause, and what the user can do. */
+extern const char *next_remedy;
 
 #endif
