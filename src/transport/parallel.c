@@ -2,6 +2,7 @@
 
 #include "os/os.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 unsigned parallel_processors;
@@ -22,7 +23,10 @@ static struct {
 static unsigned helpers_wanted(void)
 {
     enum { HELPERS_MOST = 3 };
-    const unsigned processors = parallel_processors ? parallel_processors : os_processors();
+    static atomic_uint known; /* 0: not asked yet; Wine asks its server */
+    unsigned processors = parallel_processors ? parallel_processors : atomic_load(&known);
+    if (!processors)
+        atomic_store(&known, processors = os_processors());
     const unsigned wanted = processors < 4 ? processors / 2 : processors / 2 - 1;
     return wanted > HELPERS_MOST ? HELPERS_MOST : wanted;
 }
