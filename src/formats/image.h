@@ -79,6 +79,10 @@ size_t image_region_bytes(const struct image_record *image, const size_t *region
  * of texels. */
 cl_int image_check_part(const char *call, const struct image_part *part);
 
+/* Waits for the wait list of a blocking command, which is empty then. PoCL 3.1 ends processes in which several commands
+ * are behind an event that another thread makes fail, and a program has enqueued one only. */
+cl_int image_part_await(const char *call, struct image_part *part);
+
 /* Both enqueue copies: the first puts the texels of a region, in the declared format and tightly packed, into `narrow`;
  * the second puts them from there into the image. `first` (may be NULL) and `done` get events, owned by the caller; on
  * failure no event is returned. `wide` is a buffer of image_wide_buffer, which is taken over; NULL: one is made. */

@@ -24,6 +24,17 @@ cl_int image_check_part(const char *call, const struct image_part *p)
     return CL_SUCCESS;
 }
 
+cl_int image_part_await(const char *call, struct image_part *p)
+{
+    const cl_int status = event_check_list(call, p->image->context->head.handle, p->wait_count, p->wait);
+    bool all = true;
+    for (cl_uint i = 0; i < p->wait_count && status == CL_SUCCESS; i++)
+        all = event_await(p->wait[i]) && all;
+    p->wait_count = 0;
+    p->wait = NULL;
+    return all ? status : CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+}
+
 static cl_mem make_buffer(const struct image_record *image, cl_mem_flags flags, const size_t *region, size_t texel,
                           cl_int *status)
 {

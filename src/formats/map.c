@@ -68,10 +68,12 @@ static void *CL_API_CALL map_image(cl_command_queue command_queue, cl_mem handle
     if (!image)
         return next.clEnqueueMapImage(command_queue, handle, blocking_map, map_flags, origin, region, image_row_pitch,
                                       image_slice_pitch, num_events_in_wait_list, event_wait_list, event, errcode_ret);
-    const struct image_part part = {image, origin, region, command_queue, num_events_in_wait_list, event_wait_list};
+    struct image_part part = {image, origin, region, command_queue, num_events_in_wait_list, event_wait_list};
     void *pointer = NULL;
     struct image_mapping *mapping = NULL;
     cl_int status = check_map(&part, map_flags, image_row_pitch, image_slice_pitch);
+    if (status == CL_SUCCESS && blocking_map)
+        status = image_part_await("clEnqueueMapImage", &part);
     if (status == CL_SUCCESS) {
         mapping = calloc(1, sizeof(*mapping));
         status = mapping ? map_part(&part, blocking_map, map_flags, mapping, event) : CL_OUT_OF_HOST_MEMORY;

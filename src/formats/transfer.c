@@ -93,10 +93,12 @@ static cl_int CL_API_CALL read_image(cl_command_queue command_queue, cl_mem hand
     if (!image)
         return next.clEnqueueReadImage(command_queue, handle, blocking_read, origin, region, row_pitch, slice_pitch,
                                        ptr, num_events_in_wait_list, event_wait_list, event);
-    const struct image_part part = {image, origin, region, command_queue, num_events_in_wait_list, event_wait_list};
+    struct image_part part = {image, origin, region, command_queue, num_events_in_wait_list, event_wait_list};
     struct host_rows host;
     cl_event first, done;
     cl_int status = host_rows("clEnqueueReadImage", &part, row_pitch, slice_pitch, ptr, &host);
+    if (status == CL_SUCCESS && blocking_read)
+        status = image_part_await("clEnqueueReadImage", &part);
     if (status == CL_SUCCESS)
         status = read_steps(&part, &host, &first, &done);
     if (status == CL_SUCCESS)
@@ -123,10 +125,12 @@ static cl_int CL_API_CALL write_image(cl_command_queue command_queue, cl_mem han
     if (!image)
         return next.clEnqueueWriteImage(command_queue, handle, blocking_write, origin, region, input_row_pitch,
                                         input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
-    const struct image_part part = {image, origin, region, command_queue, num_events_in_wait_list, event_wait_list};
+    struct image_part part = {image, origin, region, command_queue, num_events_in_wait_list, event_wait_list};
     struct host_rows host;
     cl_event first = NULL, done;
     cl_int status = host_rows("clEnqueueWriteImage", &part, input_row_pitch, input_slice_pitch, ptr, &host);
+    if (status == CL_SUCCESS && blocking_write)
+        status = image_part_await("clEnqueueWriteImage", &part);
     if (status == CL_SUCCESS)
         status = write_steps(&part, &host, &first, &done);
     if (status == CL_SUCCESS)
