@@ -3,11 +3,10 @@
 
     test_bundle.py BUNDLE_RUN
 
-The other scripts of the bundle lie beside BUNDLE_RUN. Prints TAP. The root holds those scripts and no programs. In place of what is
-different on each machine stand programs of the same names, first on the PATH: uname, ldconfig, and unshare, which runs what
-it is given without another root and with a folder first on the PATH whose Xvfb only tells a number. scripts/check is one that reports
-a case passed, and scripts/bundle-look answers from the file that it is asked about. What it is in the bundle is run on this machine's
-PoCL and lavapipe, where they are installed.
+scripts/bundle-suites lies beside BUNDLE_RUN. Prints TAP. The root holds that script and no programs, and the machine's own root is this
+one's. In place of what is different on each machine stand programs of the same names, first on the PATH: uname, ldconfig, and unshare,
+which runs what it is given without another root and with a folder first on the PATH: its Xvfb only tells a number, and its clinfo and
+vulkaninfo answer as the name of the driver's library says. scripts/check is one that reports a case passed.
 """
 
 import json
@@ -31,27 +30,28 @@ PROGRAMS = {
 XVFB = "echo 99 >/proc/self/fd/$2; exec sleep 100"
 CHECK = """import json, os, pathlib, sys
 to = pathlib.Path(sys.argv[sys.argv.index("--results") + 1])
-outcome = {"program": "acquire", "passed": 1, "failed": 0, "skipped": 0, "vulkan": os.environ["VK_DRIVER_FILES"],
-           "details": sys.argv[1:], "environment": dict(os.environ)}
-to.write_text(json.dumps(outcome) + "\\n")
-sys.exit(70 if (pathlib.Path(__file__).parent / "breaks").exists() else 0)
+to.write_text(json.dumps({"program": "acquire", "passed": 1, "failed": 0, "skipped": 0, "details": sys.argv[1:],
+                          "icds": sorted(path.read_text() for path in pathlib.Path(os.environ["OCL_ICD_VENDORS"]).glob("*.icd")),
+                          "vulkan": [pathlib.Path(path).read_text() for path in os.environ["VK_DRIVER_FILES"].split(":") if path]}))
 """
-LOOK = """import json, os, pathlib, re, signal, socket, sys, time
-named = re.search(r'/host(/.*/driver-[^"\\s]*)', pathlib.Path(sys.argv[2]).read_text())
-answer = pathlib.Path(named[1]).read_text().strip() if named else "none"
-print("a driver's own words")
+LOOK = """import os, pathlib, re, signal, sys, time
+opencl = sys.argv[0].endswith("clinfo")
+assert os.environ["DISPLAY"] == ":99"
+text = pathlib.Path(os.environ["OCL_ICD_VENDORS" if opencl else "VK_DRIVER_FILES"]).read_text()
+answer = re.search(r"/driver-\\w+-(\\w+)\\.so", text)[1]
 if answer == "crash":
     os.kill(os.getpid(), signal.SIGSEGV)
 if answer == "hang":
     time.sleep(100)
-if answer == "display":
-    socket.socket(socket.AF_UNIX).connect("/tmp/.X11-unix/X" + os.environ["DISPLAY"].removeprefix(":"))
-    answer = "hardware"
-if answer == "broken":
-    sys.exit('{"devices"')
-device = {"device": "D", "platform": "P", "version": "V", "driver": "R", "vendor": "0:0", "software": answer == "software"}
-has = answer in ("hardware", "software")
-print(json.dumps({"devices": [device] if has else [], "why": "" if has else "it has no device"}))
+if answer in ("none", "broken"):
+    sys.exit("broken" if answer == "broken" else 0)
+kind, version = "GPU" if answer != "software" else "CPU", "1.2.198" if answer == "old" else "1.3.239"
+if opencl:
+    print(f"[P/*]    CL_PLATFORM_NAME  P\\n[P/0]    CL_DEVICE_NAME  D\\n[P/0]    CL_DEVICE_VERSION  OpenCL 3.0\\n[P/0]    CL_DRIVER_VERSION  1"
+          f"\\n[P/0]    CL_DEVICE_TYPE  CL_DEVICE_TYPE_{kind}")
+else:
+    print(f"Devices:\\nGPU0:\\n\\tapiVersion = {version}\\n\\tvendorID = 0x1\\n\\tdeviceID = 0x2\\n\\tdeviceName = D"
+          f"\\n\\tdeviceType = PHYSICAL_DEVICE_TYPE_{kind}")
 """
 
 
@@ -70,22 +70,24 @@ class Machine:
         self.vendors, self.vulkan = self.folder / "vendors", []
         self.vendors.mkdir()
         put(self.tree / "run", (SCRIPTS / "bundle-run").read_text(), 0o755)
-        for name in ("bundle-suites", "bundle_drivers.py"):
-            put(self.inside / "scripts" / name, (SCRIPTS / name).read_text(), 0o755)
-        for name, text in (("check", CHECK), ("bundle-look", LOOK), ("wine-stop", "")):
+        put(self.inside / "scripts/bundle-suites", (SCRIPTS / "bundle-suites").read_text(), 0o755)
+        for name, text in (("check", CHECK), ("wine-stop", "")):
             put(self.inside / "scripts" / name, f"#!/usr/bin/env python3\n{text}", 0o755)
-        for name in ("bin", "lib/x86_64-linux-gnu"):
-            (self.tree / "root/usr" / name).mkdir(parents=True)
+        (self.tree / "root/host").symlink_to("/")
         put(self.inside / "about.json", '{"version": "1.2.3", "commit": "abc"}\n')
         for name, text in PROGRAMS.items():
             put(self.folder / "bin" / name, f"#!/bin/sh\n{text}\n", 0o755)
         put(self.folder / "fakes/Xvfb", f"#!/bin/sh\n{XVFB}\n", 0o755)
+        for name in ("clinfo", "vulkaninfo"):
+            put(self.folder / "fakes" / name, f"#!/usr/bin/env python3\n{LOOK}", 0o755)
         self.env = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "HOME": str(self.folder), "SYSTEM": "Linux",
                     "KERNEL": "6.1.0-9-amd64", "PROCESSOR": "x86_64", "NO_WAY": "",
                     "FAKES": str(self.folder / "fakes"), "OCL_ICD_VENDORS": str(self.vendors)}
 
     def driver(self, name, answer):
-        return put(self.folder / "lib" / f"driver-{name}.so", answer)
+        """Any library that can be loaded."""
+        path = put(self.folder / "lib" / f"driver-{name}-{answer}.so", "")
+        return shutil.copy("/lib/x86_64-linux-gnu/libm.so.6", path)
 
     def opencl(self, name, answer):
         put(self.vendors / f"{name}.icd", f"{self.driver(name, answer)}\n")
@@ -141,6 +143,8 @@ def all_suites_run_on_hardware(machine):
     assert machine.report["status"] == 0 and machine.report["problem"] == "" and machine.report["left_out"] == []
     assert not any("--software" in suite["programs"][0]["details"] for suite in machine.report["suites"]), machine.report
     assert machine.text.endswith("\n5 passed, 0 failed, 0 skipped\n"), machine.text
+    program = machine.report["suites"][2]["programs"][0]
+    assert len(program["icds"]) == len(program["vulkan"]) == 1 and "/host/" in program["icds"][0] and "/host/" in program["vulkan"][0], program
     assert "OpenCL driver gpu.icd (" in machine.text and "gpu.json" in machine.text, machine.text
 
 
@@ -173,14 +177,16 @@ def drivers_that_crash_do_not_end_it(machine):
     for name, answer in (("a", "crash"), ("b", "broken"), ("c", "software")):
         machine.opencl(name, answer)
         machine.add_vulkan(name, answer)
+    put(machine.vendors / "d.icd", put(machine.folder / "lib/text.so", "no library").as_posix())
     assert machine.run("--suite", "dxvk") == 0, machine.done.stderr
     assert taken(machine, "OpenCL") == ["c.icd"] and taken(machine, "Vulkan") == ["c.json"], machine.report
-    assert why(machine, "a.json").endswith("SIGSEGV") and why(machine, "b.icd").endswith("status 1"), machine.report
+    assert why(machine, "a.json").endswith("SIGSEGV") and why(machine, "b.icd").endswith("status 1; broken"), machine.report
+    assert "text.so: file too short" in why(machine, "d.icd") or "invalid ELF header" in why(machine, "d.icd"), machine.report
 
 
 @case
 def a_driver_that_hangs_is_left_out(machine):
-    path = machine.inside / "scripts/bundle_drivers.py"
+    path = machine.inside / "scripts/bundle-suites"
     text = path.read_text()
     path.write_text(text.replace("LOOK_SECONDS = 120", "LOOK_SECONDS = 2"))
     assert path.read_text() != text
@@ -192,25 +198,27 @@ def a_driver_that_hangs_is_left_out(machine):
 @case
 def without_vulkan_the_rest_runs(machine):
     machine.opencl("gpu", "hardware")
-    machine.add_vulkan("intel", "none")
+    machine.add_vulkan("intel", "old")
     assert machine.run() == 0, machine.done.stderr
+    assert why(machine, "intel.json") == "its device D has Vulkan 1.2.198, and DXVK needs 1.3", machine.report
     assert [each["name"] for each in machine.report["suites"]] == ["native", "wined3d"], machine.report
     assert [each["name"] for each in machine.report["left_out"]] == ["dxvk", "dxvk-direct", "dxvk-rows"], machine.report
     assert machine.text.count("left out: no Vulkan driver here has a device that DXVK can use") == 3, machine.text
+    is_refused(machine, 6, "all requested suites run over DXVK", "--suite", "dxvk", "--suite", "dxvk-rows")
 
 
 @case
 def no_opencl_driver(machine):
     put(machine.vendors / "gone.icd", "/opt/libgone.so\n")
     is_refused(machine, 3, "there is no OpenCL driver here")
-    assert "gone.icd its library /opt/libgone.so" in machine.report["problem"], machine.report
+    assert why(machine, "gone.icd") == "its library /opt/libgone.so is in no usual folder", machine.report
 
 
 @case
 def no_device(machine):
     machine.opencl("mesa", "none")
     is_refused(machine, 5, "the OpenCL drivers of this machine have no device")
-    assert why(machine, "mesa.icd") == "it has no device", machine.report
+    assert why(machine, "mesa.icd") == "clinfo lists no device: status 0", machine.report
     assert "mesa.icd" in machine.done.stderr, machine.done.stderr
 
 
@@ -238,14 +246,11 @@ def a_folder_that_can_not_be_written(machine):
 @case
 def wrong_arguments(machine):
     machine.opencl("gpu", "hardware")
-    for arguments in (("--suite", "none"), ("--nothing",), ("--workers", "x"), ("--icd",)):
+    for arguments in (("--suite", "none"), ("--nothing",), ("--workers", "x")):
         assert machine.run(*arguments) == 2, (arguments, machine.done.stderr)
     assert machine.run("--suite", "wined3d") == 0
     machine.run("--suite", "none")
     assert machine.report["suites"], "an earlier report is gone"
-
-
-# ---- what asks a driver, with the drivers of this machine ----
 
 
 def outcome(function):
