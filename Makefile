@@ -57,7 +57,7 @@ demo-video:
 
 bench:
 	@scripts/deps bench
-	@scripts/build x64
+	@scripts/build linux x64
 	@scripts/bench
 
 bench-direct:
@@ -87,7 +87,8 @@ check-quick:
 
 check-dxvk:
 	@scripts/deps check
-	@scripts/check-dxvk
+	@scripts/dxvk-fetch
+	@DIRECT3D=dxvk scripts/check --suite direct-pocl --suite rows-pocl --suite rows-rusticl --suite rusticl
 
 check-world:
 	@scripts/deps check-world

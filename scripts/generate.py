@@ -44,8 +44,9 @@ class Function:
         self.own = name.endswith(OWN_SUFFIXES)
 
     @property
-    def decl(self):
-        return ", ".join(text for text, _ in self.params) or "void"
+    def typed(self):
+        """Before a name."""
+        return self.result + " " * (not self.result.endswith("*"))
 
     @property
     def args(self):
@@ -62,14 +63,9 @@ class Function:
 def split_params(text):
     """Splits a parameter list at its outer commas: [(declaration, name)]. Some names stand in comments."""
     text = re.sub(r"/\*\s*(\w+)\s*(?:\[\])?\s*\*/", r"\1", text)
-    parts, depth, start = [], 0, 0
-    for i, c in enumerate(text):
-        depth += (c == "(") - (c == ")")
-        if c == "," and depth == 0:
-            parts.append(text[start:i])
-            start = i + 1
     params = []
-    for part in (" ".join(p.split()) for p in parts + [text[start:]]):
+    for part in re.split(r",(?![^(]*\))", " ".join(text.split())):
+        part = part.strip()
         if part in ("", "void"):
             continue
         callback = re.search(r"\(CL_CALLBACK\s*\*\s*(\w+)\s*\)", part)
@@ -94,14 +90,8 @@ def parse_header():
             continue
         if name not in functions:
             alias = re.search(rf"typedef\s+cl_api_(\w+)\s+cl_api_{name}\s*;", text)
-            if not alias:
-                if name.endswith(OWN_SUFFIXES) or "EGL" in name:
-                    functions[name] = Function(name, "void *", [], known=False)
-                else:
-                    sys.exit(f"generate.py: no signature for {name} in {HEADER}")
-            else:
-                same = functions[alias.group(1)]
-                functions[name] = Function(name, same.result, same.params)
+            same = functions[alias[1]] if alias else Function(name, "void *", [])
+            functions[name] = Function(name, same.result, same.params, known=bool(alias))
         functions[name].section = section
         ordered.append(functions[name])
     return ordered
@@ -120,9 +110,15 @@ def wrap(prefix, text, width=120):
     return "\n".join(lines + [line])
 
 
-def signature(f, name, storage="static "):
-    space = "" if f.result.endswith("*") else " "
-    return wrap(f"{storage}{f.result}{space}CL_API_CALL {name}(", f.decl + ")")
+def defined(f, name, body, storage="static "):
+    """A function with the signature of an OpenCL one."""
+    parameters = ", ".join(text for text, _ in f.params) or "void"
+    return [wrap(f"{storage}{f.typed}CL_API_CALL {name}(", parameters + ")"), "{", *body, "}", ""]
+
+
+def installer(name, functions, prefix):
+    """A function that puts others into the table."""
+    return [f"void {name}(cl_icd_dispatch *table)", "{", *(f"    table->{f.name} = {prefix}_{f.name};" for f in functions), "}"]
 
 
 def call(f, target, indent="    "):
@@ -138,23 +134,18 @@ def c_file(lines):
 
 def missing_body(f):
     lacks = f'next_lacks("{f.name}", "{f.section}")'
-    if f.result == "void":
-        return [f"    {lacks};"]
     if f.result == "cl_int":
         return [f"    return {lacks};"]
-    if f.param("errcode_ret"):
-        return [f"    give_code(errcode_ret, {lacks});",
-                "    return NULL;"]
-    return [f"    {lacks};", "    return NULL;"]
+    return [f"    give_code(errcode_ret, {lacks});" if f.param("errcode_ret") else f"    {lacks};",
+            *["    return NULL;"] * (f.result != "void")]
 
 
 def slots_file(functions):
     out = ['#include "next/next.h"', "", "#include <stddef.h>", ""]
     mine = [f for f in functions if not f.own and f.known]
     for f in mine:
-        out += [signature(f, f"missing_{f.name}"), "{"]
-        out += [f"    (void){name};" for _, name in f.params if name != "errcode_ret"]
-        out += missing_body(f) + ["}", ""]
+        unused = [f"    (void){name};" for _, name in f.params if name != "errcode_ret"]
+        out += defined(f, f"missing_{f.name}", unused + missing_body(f))
     out += ["const struct next_slot next_slots[] = {"]
     out += [f'    {{"{f.name}", offsetof(cl_icd_dispatch, {f.name}), (next_function)missing_{f.name}}},' for f in mine]
     out += ["};", "", "const size_t next_slot_count = sizeof(next_slots) / sizeof(next_slots[0]);"]
@@ -167,7 +158,7 @@ def exports_file(functions):
     out = ['#include "entry/entry.h"', ""]
     mine = [f for f in functions if f.exported and not f.own]
     for f in mine:
-        out += [signature(f, f.name, "CL_API_ENTRY "), "{", call(f, f"entry_table()->{f.name}"), "}", ""]
+        out += defined(f, f.name, [call(f, f"entry_table()->{f.name}")], "CL_API_ENTRY ")
     out += ["const cl_icd_dispatch entry_exports = {"]
     out += [f"    .{f.name} = {f.name}," for f in mine]
     out += ["};"]
@@ -193,11 +184,9 @@ def guarded(f):
             or any(f.param(m) for m in MEM_LISTS))
 
 
-def queue_order(f):
-    """How a command stands to the others of an out-of-order queue, as a C expression."""
-    after = "num_events_in_wait_list ? PENDING_ALONE : PENDING_AFTER_ALL"
-    return {"clEnqueueMarkerWithWaitList": after,
-            "clEnqueueBarrierWithWaitList": f"PENDING_BARRIER | ({after})"}.get(f.name, "PENDING_ALONE")
+# How a command stands to the others of an out-of-order queue, as a C expression; others PENDING_ALONE.
+AFTER = "num_events_in_wait_list ? PENDING_ALONE : PENDING_AFTER_ALL"
+QUEUE_ORDER = {"clEnqueueMarkerWithWaitList": AFTER, "clEnqueueBarrierWithWaitList": f"PENDING_BARRIER | ({AFTER})"}
 
 
 def may_write(f):
@@ -210,12 +199,6 @@ def may_write(f):
     if f.name.startswith("clEnqueueMap"):
         return "map_flags != CL_MAP_READ"
     return "GUARD_WRITES_ALL"
-
-
-def guard_setup(f):
-    wait = "num_events_in_wait_list, event_wait_list" if f.param("event_wait_list") else "0, NULL"
-    blocking = next((f"{name} != CL_FALSE" for _, name in f.params if name.startswith("blocking_")), "false")
-    return wrap("    struct guard guard = {", f'command_queue, "{f.name}", {queue_order(f)}, {wait}, {blocking}, NULL, {{0}}}};')
 
 
 def guard_check(f):
@@ -237,7 +220,11 @@ def guard_body(f):
     arguments = ", ".join("&status" if name == "errcode_ret" else name for _, name in f.params) + ");"
     event = "event" if f.param("event") else "NULL"
     setup, check = guard_check(f)
-    out = [guard_setup(f)] + setup + [f"    cl_int status = {check};"]
+    wait = "num_events_in_wait_list, event_wait_list" if f.param("event_wait_list") else "0, NULL"
+    blocking = next((f"{name} != CL_FALSE" for _, name in f.params if name.startswith("blocking_")), "false")
+    order = QUEUE_ORDER.get(f.name, "PENDING_ALONE")
+    out = [wrap("    struct guard guard = {", f'command_queue, "{f.name}", {order}, {wait}, {blocking}, NULL, {{0}}}};'),
+           *setup, f"    cl_int status = {check};"]
     if f.result == "cl_int":
         return out + ["    if (status != CL_SUCCESS)", "        return status;",
                       wrap(f"    status = below()->{f.name}(", arguments),
@@ -252,12 +239,8 @@ def guard_file(functions):
     out = ['#include "share/guard.h"', ""]
     mine = [f for f in functions if guarded(f)]
     for f in mine:
-        out += [signature(f, f"guarded_{f.name}"), "{", "    if (!registry_hot())",
-                call(f, f"below()->{f.name}", indent="        ")] + guard_body(f) + ["}", ""]
-    out += ["void guard_install(cl_icd_dispatch *table)", "{"]
-    out += [f"    table->{f.name} = guarded_{f.name};" for f in mine]
-    out += ["}"]
-    return c_file(out)
+        out += defined(f, f"guarded_{f.name}", ["    if (!registry_hot())", call(f, f"below()->{f.name}", indent="        "), *guard_body(f)])
+    return c_file(out + installer("guard_install", mine, "guarded"))
 
 
 # -- the bridge ---------------------------------------------------------------------------------------------------------
@@ -274,6 +257,7 @@ NOTICES = {"clCreateContext": ("CONTEXT", "NULL"), "clCreateContextFromType": ("
            "clEnqueueSVMFree": ("SVM_FREE", "NULL")}
 MAPS = {"clEnqueueMapBuffer", "clEnqueueMapImage"}
 UNMAP = "clEnqueueUnmapMemObject"
+ERRCODE = ("p->errcode_ret", "(cl_int *)(uintptr_t)p->errcode_ret")  # in 64 and in 32 bits
 
 # Types of parameters that have 64 bits everywhere; compilers align them differently.
 WIDE = re.compile(r"(const )?(cl_(u?long|bitfield|properties|device_type|command_queue_properties|"
@@ -300,16 +284,20 @@ def call_field(text, name):
     return f"    {'_Alignas(8) ' if WIDE.fullmatch(text) else ''}{text if '*' in text else text.replace('const ', '')};"
 
 
+def struct(f, prefix, field, result):
+    """The arguments of a call, what goes beside them, and its result."""
+    fields = [field(*each) for each in f.params] or ["    char unused;"]
+    beside = "struct bridge_map outside" if f.name in MAPS else "uint64_t freed" if f.name == UNMAP else ""
+    return [f"struct {prefix}_{f.name} {{", *fields, *[f"    _Alignas(8) {beside};"] * bool(beside),
+            *[f"    {result}result;"] * (f.result not in ("void", "cl_int")), "};", ""]
+
+
 def calls_file(functions):
     out = ["#ifndef CLD3D_BRIDGE_CALLS_GENERATED_H", "#define CLD3D_BRIDGE_CALLS_GENERATED_H", "", '#include "bridge/bridge.h"', "",
            "enum bridge_code {", *(f"    BRIDGE_{name}," for name in ("START", "NEXT", "FIND", "CALL", "VULKAN", "SHADOW"))]
     out += [f"    BRIDGE_{f.name}," for f in functions] + ["    BRIDGE_CODES", "};", ""]
     for f in functions:
-        out += [f"struct call_{f.name} {{"] + ([call_field(*each) for each in f.params] or ["    char unused;"])
-        out += ["    _Alignas(8) struct bridge_map outside;"] if f.name in MAPS else ["    _Alignas(8) uint64_t freed;"] if f.name == UNMAP else []
-        if f.result not in ("void", "cl_int"):
-            out += [f"    {f.result}{'' if f.result.endswith('*') else ' '}result;"]
-        out += ["};", ""]
+        out += struct(f, "call", call_field, f.typed)
     return c_file(out + ["#endif"])
 
 
@@ -323,10 +311,9 @@ def client_body(f):
     fields = ", ".join(f".{name} = {'(uintptr_t)' if CALLBACK in text else ''}{name}" for text, name in f.params)
     out = []
     if notify_of(f):
-        refused = ["        return CL_OUT_OF_HOST_MEMORY;"] if f.result == "cl_int" else [
-            "        give_code(errcode_ret, CL_OUT_OF_HOST_MEMORY);", "        return NULL;"]
-        brace = len(refused) > 1
-        out += [f'    if ({notify_of(f)} && !client_delivers("{f.name}")){" {" if brace else ""}', *refused, *(["    }"] if brace else [])]
+        refused = f'    if ({notify_of(f)} && !client_delivers("{f.name}"))'
+        out += [refused, "        return CL_OUT_OF_HOST_MEMORY;"] if f.result == "cl_int" else [
+            refused + " {", "        give_code(errcode_ret, CL_OUT_OF_HOST_MEMORY);", "        return NULL;", "    }"]
     out += [wrap(f"    struct call_{f.name} call = {{", fields + "};")]
     crossed = f"client_call(BRIDGE_{f.name}, &call)"
     crashed = f'client_crashed("{f.name}", {crash_code(f)})'
@@ -348,10 +335,8 @@ def client_file(functions):
            "/* Here a call reaches them without a detour through a table of addresses. */",
            "int32_t(CL_API_CALL *client_dispatch)(uint64_t library, unsigned code, void *arguments);", "uint64_t client_library;", ""]
     for f in functions:
-        out += [signature(f, f"client_{f.name}"), "{"] + client_body(f) + ["}", ""]
-    out += ["void client_install_generated(cl_icd_dispatch *table)", "{"]
-    out += [f"    table->{f.name} = client_{f.name};" for f in functions]
-    return c_file(out + ["}"])
+        out += defined(f, f"client_{f.name}", client_body(f))
+    return c_file(out + installer("client_install_generated", functions, "client"))
 
 
 def broken(indent, text):
@@ -384,12 +369,8 @@ def host_notice(f, arguments, narrow):
     return ["    struct notice *notice = NULL;", wrap(f"    {declared}status = notice_open(", ", ".join([
                 "&notice", f"NOTICE_{kind}", f"p->{notify}", "(uintptr_t)p->user_data", kept, "wow64_id" if narrow else "NULL"]) + ");"),
             "    if (status == CL_SUCCESS)", broken("        ", host_result(f, f"host_table.{f.name}({arguments})", narrow)),
-            *(["    else", f"        give_code({arguments_of(f, 'errcode_ret', narrow)}, status);"] if f.param("errcode_ret") else []),
+            *(["    else", f"        give_code({ERRCODE[narrow]}, status);"] if f.param("errcode_ret") else []),
             f"    notice_close(notice, {made}, {done});"]
-
-
-def arguments_of(f, name, narrow):
-    return f"(cl_int *)(uintptr_t)p->{name}" if narrow else f"p->{name}"
 
 
 def arguments_line(f, prefix):
@@ -433,14 +414,13 @@ def tier_file(functions):
     mine = [f for f in functions if f.name in FIRST_COMPILING or waiting_of(f)]
     for f in mine:
         compiles = f.name in FIRST_COMPILING
-        out += [signature(f, f"tier_{f.name}"), "{",
-                "    const stack_t stack = signals_before_call();" if compiles else
-                f"    const struct wait wait = signals_before_wait({waiting_of(f)});",
-                wrap(f"    {f.result}{'' if f.result.endswith('*') else ' '}result = next.{f.name}(", f.args + ");"),
-                "    signals_after_call(&stack);" if compiles else "    signals_after_wait(wait);",
-                "    return result;", "}", ""]
-    out += ["void tier_install_generated(cl_icd_dispatch *table)", "{"]
-    return c_file(out + [f"    table->{f.name} = tier_{f.name};" for f in mine] + ["}"])
+        out += defined(f, f"tier_{f.name}", [
+            "    const stack_t stack = signals_before_call();" if compiles else
+            f"    const struct wait wait = signals_before_wait({waiting_of(f)});",
+            wrap(f"    {f.typed}result = next.{f.name}(", f.args + ");"),
+            "    signals_after_call(&stack);" if compiles else "    signals_after_wait(wait);",
+            "    return result;"])
+    return c_file(out + installer("tier_install_generated", mine, "tier"))
 
 
 def waiting_of(f):
@@ -465,7 +445,6 @@ LISTS_OF_WORDS = {"cl_context_properties *": "true", "cl_device_partition_proper
                   "cl_device_partition_property_ext *": None, "cl_pipe_properties *": "false"}
 
 
-
 def wow64_lacks(f):
     return "SVM" in f.name or f.name == "clSetKernelExecInfo"
 
@@ -477,13 +456,8 @@ def wow64_field(text, name):
 def wow64_calls_file(functions):
     out = ["#ifndef CLD3D_BRIDGE_WOW64_GENERATED_H", "#define CLD3D_BRIDGE_WOW64_GENERATED_H", "", '#include "bridge/bridge.h"', ""]
     for f in functions:
-        if wow64_lacks(f) or f.name in WOW64_SAME:
-            continue
-        out += [f"struct wow64_{f.name} {{"] + ([wow64_field(*each) for each in f.params] or ["    char unused;"])
-        out += ["    _Alignas(8) struct bridge_map outside;"] if f.name in MAPS else (
-            ["    _Alignas(8) uint64_t freed;"] if f.name == UNMAP else [])
-        out += [] if f.result in ("void", "cl_int") else ["    uint32_t result;"]
-        out += ["};", ""]
+        if not wow64_lacks(f) and f.name not in WOW64_SAME:
+            out += struct(f, "wow64", wow64_field, "uint32_t ")
     out += [f"int wow64_on_{f.name}(void *arguments);" for f in functions if f.name in WOW64_OWN]
     return c_file(out + ["", "#endif"])
 
@@ -545,7 +519,7 @@ def wow64_body(f):
     else:
         call = ["    if (!s.failed)", broken("        ", host_result(f, f"host_table.{f.name}({', '.join(arguments.values())})", True))]
     if f.param("errcode_ret"):
-        call += ["    else", f"        give_code({arguments_of(f, 'errcode_ret', True)}, s.code);"]
+        call += ["    else", f"        give_code({ERRCODE[True]}, s.code);"]
     after = [line.replace("DONE", done if f.result != "void" else "true") for line in after]
     return out + call + after + ["    scratch_end(&s);", "    return status;" if status else "    return 0;"]
 
@@ -581,17 +555,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="only compare; exit status 1 if a file is out of date")
     check = parser.parse_args().check
-    stale = []
-    for name, text in outputs().items():
-        path = ROOT / name
-        if path.exists() and path.read_text() == text:
-            continue
-        stale.append(name)
-        if not check:
-            path.write_text(text)
-            print(f"wrote {name}")
+    stale = {name: text for name, text in outputs().items() if not (ROOT / name).exists() or (ROOT / name).read_text() != text}
     if check and stale:
         sys.exit("out of date; run scripts/generate.py: " + ", ".join(stale))
+    for name, text in stale.items():
+        (ROOT / name).write_text(text)
+        print(f"wrote {name}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What the output of the tests tells."""
 
+import collections
 import re
 import signal
 
@@ -52,32 +53,26 @@ EXPORT_HOSTS = {"the OpenCL device does not allow a buffer at this offset; the m
 
 
 def ways_of(text):
-    """{way: [objects, bytes that the CPU moved]} of a program's log."""
-    ways = {}
-    for objects, way, moved in STATISTICS.findall(text):
-        add_ways(ways, {way: (int(objects), int(moved))})
-    return ways
-
-
-def add_ways(total, ways):
-    for way, (objects, moved) in ways.items():
-        count = total.setdefault(way, [0, 0])
-        count[0] += objects
-        count[1] += moved
+    """[(way, objects, bytes that the CPU moved)] of a program's log."""
+    return [(way, int(objects), int(moved)) for objects, way, moved in STATISTICS.findall(text)]
 
 
 def wrong_ways(text, transport, gpu):
     """What is direct moves no bytes, and what is not has a reason that is known. `transport`: which one is meant, vulkan or rows."""
-    found = [f"{way}: the CPU moved {moved} bytes" for way, (_, moved) in ways_of(text).items() if DIRECT.match(way) and moved]
+    found = [f"{way}: the CPU moved {moved} bytes" for way, _, moved in ways_of(text) if DIRECT.match(way) and moved]
     reasons = set(re.findall(FALLEN_BACK % transport, text, re.MULTILINE))
     return found + [f"an object went through the host: {why}" for why in sorted(reasons)
                     if not HOSTS.search(why) and not (gpu and why in EXPORT_HOSTS)]
 
 
-def show_ways(ways):
+def show_ways(outcomes):
     """The line of the summary. Tells whether there are objects as they should be."""
-    direct = sum(count for way, (count, _) in ways.items() if DIRECT.match(way))
-    print("objects: " + ", ".join(f"{count} {way} ({moved} bytes by the CPU)" for way, (count, moved) in sorted(ways.items())))
+    objects, moved = collections.Counter(), collections.Counter()
+    for way, count, size in (way for each in outcomes for way in each["ways"]):
+        objects[way] += count
+        moved[way] += size
+    direct = sum(count for way, count in objects.items() if DIRECT.match(way))
+    print("objects: " + ", ".join(f"{count} {way} ({moved[way]} bytes by the CPU)" for way, count in sorted(objects.items())))
     print(f"direct objects: {direct}")
     return direct > 0
 
@@ -85,7 +80,7 @@ def show_ways(ways):
 def of(entry, setup, gpu):
     """What became of a program, and its output. `gpu`: whether the Vulkan driver has one."""
     out, err = (entry.get(each, "").replace("\r\n", "\n") for each in ("stdout", "stderr"))
-    outcome = {"seconds": entry["duration"], "ways": {}, **judge(entry, out, err)}
+    outcome = {"seconds": entry["duration"], "ways": [], **judge(entry, out, err)}
     if setup in ("direct", "rows"):
         wrong = wrong_ways(err, "rows" if setup == "rows" else "vulkan", gpu)
         outcome |= {"ways": ways_of(err), "failed": outcome["failed"] + bool(wrong), "details": outcome["details"] + wrong}

@@ -7,12 +7,8 @@
 #   $state/session   held with flock by the session's processes, as long as they live
 #   $state/display   the number of its display
 
-say() {
-    echo "wine-run: $*" >&2
-}
-
 die() {
-    say "$*"
+    echo "wine-run: $*" >&2
     exit 1
 }
 
@@ -117,10 +113,9 @@ make_prefix_locked() {
     [ ! -e "$prefix_ready" ] || return 0
     command -v wine >/dev/null || die "Wine is not installed; 'make build' installs it"
     [ "${DIRECT3D:-wine}" != dxvk ] || [ -d "$dxvk_files" ] || die "DXVK is missing; scripts/dxvk-fetch downloads it"
-    say "creating a Wine prefix in ${prefix#"$root/"} (once, about half a minute)"
+    echo "wine-run: creating a Wine prefix in ${prefix#"$root/"} (once, about half a minute)" >&2
     trap 'wineserver -k; exit 130' INT TERM HUP
-    # Many programs run one after the other in this, so the bad luck that wine-run tells of is likeliest
-    # here.
+    # Many programs run one after the other in this, so the bad luck that wine-run tells of is likeliest here.
     create_prefix || create_prefix || {
         wineserver -k
         tail -n 5 "$state/prefix.log" >&2

@@ -71,6 +71,20 @@ BASE_CASE("what Wine's own lacks", what_is_missing, 0)
     CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
 }
 
+/* Each call of such a function writes one line, which says what to do. */
+CASE("the log of these calls", remedies)
+{
+    static const char path[] = "test_fallback.log";
+    remove(path);
+    test_setenv("CLD3D_LOG_FILE", path);
+    CHECK_INT(run_again("what Wine's own lacks", "CLD3D_LOG", "warn"), 1);
+    test_setenv("CLD3D_LOG_FILE", NULL);
+    CHECK_INT(lines_with(path, "the OpenCL below lacks this function"), 3);
+    CHECK_INT(lines_with(path, "start the program with 'cld3d-setup run'"), 3);
+    CHECK_INT(lines_with(path, "clSVMAlloc: "), 1);
+    remove(path);
+}
+
 /* What OpenCL 2.0 to 3.0 brought, linked as any program links it. */
 BASE_CASE("functions of OpenCL 2.0 to 3.0", newer_functions, 0)
 {
