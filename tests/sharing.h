@@ -699,24 +699,6 @@ static inline double test_now(void)
 #endif
 }
 
-/* Whether a context costs 50 ms or more: 155 for NVIDIA's driver, which makes about 200 at a time; 1 for drivers on the CPU. Measured
- * once in a process. */
-static inline bool contexts_are_dear(const struct rig *rig)
-{
-    static double least = 0;
-    for (int i = 0; !least || i % 3; i++) {
-        cl_int status = 1;
-        const double before = test_now();
-        cl_context context = clCreateContext(NULL, 1, &rig->cl_device, NULL, NULL, &status);
-        if (!CHECK_INT(status, CL_SUCCESS))
-            return false;
-        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
-        const double taken = test_now() - before;
-        least = !least || taken < least ? taken : least;
-    }
-    return least >= 0.05;
-}
-
 #ifdef _WIN32
 typedef HANDLE test_thread;
 

@@ -111,30 +111,43 @@ SHARING_CASE("a user event fails, out of order", out_of_order, RIG_OUT_OF_ORDER)
             user_event_fails(rig, (enum kind)kind, chains[i], CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
-/* An acquire whose own bytes wait for the user event that fails, with a chain behind it: Direct3D has the object again. */
+/* An acquire that waits for the user event that fails, with a chain behind it, or none: Direct3D has the object again. */
+static void acquire_fails(const struct rig *rig, enum kind kind, const char *steps)
+{
+    struct shared shared;
+    struct chain chain = {.steps = steps};
+    unsigned char bytes[SHARED_BYTES];
+    if (!shared_open(rig, kind, 1, &shared))
+        return;
+    cl_command_queue queue = make_queue(rig, rig->context, 0);
+    cl_event user = user_event(rig->context), first = NULL;
+    CHECK_INT(rig->acquire(queue, 1, &shared.object, 1, &user, &first), CL_SUCCESS);
+    chain_enqueue(rig, queue, shared.object, user, &chain);
+    CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
+    chain_end(&chain);
+    clWaitForEvents(1, &first);
+    CHECK(rig_event_status(first) < 0);
+    CHECK_INT(rig_event_type(first), rig->api->command_acquire);
+    for (int k = 0; chain.steps[k]; k++)
+        CHECK(chain.statuses[k] < 0 || chain.steps[k] == 'A');
+    CHECK_INT(clReleaseEvent(first), CL_SUCCESS);
+    CHECK(d3d_has(rig, &shared, 1));
+    if (!steps[0]) {
+        CHECK_INT(cl_read(rig->queue, &shared, bytes, NULL), rig->api->not_acquired);
+        CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
+        CHECK(round_trip(rig, &shared, 1, 2));
+    }
+    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
+    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+    shared_close(&shared);
+}
+
 SHARING_CASE("the user event of the acquire fails", acquire_and_chain, 0)
 {
-    for (int i = 0; i < CHAINS; i++) {
-        for (int kind = 0; kind < KINDS; kind++) {
-            struct shared shared;
-            struct chain chain = {.steps = chains[i]};
-            if (!shared_open(rig, (enum kind)kind, 1, &shared))
-                continue;
-            cl_command_queue queue = make_queue(rig, rig->context, 0);
-            cl_event user = user_event(rig->context), first = NULL;
-            CHECK_INT(rig->acquire(queue, 1, &shared.object, 1, &user, &first), CL_SUCCESS);
-            chain_enqueue(rig, queue, shared.object, user, &chain);
-            CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
-            chain_end(&chain);
-            CHECK(rig_event_status(first) < 0);
-            for (int k = 0; chain.steps[k]; k++)
-                CHECK(chain.statuses[k] < 0 || chain.steps[k] == 'A');
-            CHECK_INT(clReleaseEvent(first), CL_SUCCESS);
-            d3d_has(rig, &shared, 1);
-            CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
-            CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-            shared_close(&shared);
-        }
+    for (int kind = 0; kind < KINDS; kind++) {
+        acquire_fails(rig, (enum kind)kind, "");
+        for (int i = 0; i < CHAINS; i++)
+            acquire_fails(rig, (enum kind)kind, chains[i]);
     }
 }
 
@@ -242,11 +255,6 @@ SHARING_CASE("two threads set the two user events of a release", two_setters, 0)
 
 /* ---- the object is released when the command has ended ---- */
 
-static void set_begins(void *data)
-{
-    CHECK_INT(clSetUserEventStatus(*(cl_event *)data, CL_COMPLETE), CL_SUCCESS);
-}
-
 /* Once a deferred release has ended and its object is released, the surface is the program's alone, even if the thread that set the
  * user event is still in its call. */
 SHARING_CASE("the surface is free after the release", surface_free, 0)
@@ -254,11 +262,12 @@ SHARING_CASE("the surface is free after the release", surface_free, 0)
     for (int turn = 0; turn < 50; turn++) {
         struct shared shared;
         test_thread thread;
-        cl_event user = user_event(rig->context), released = NULL;
-        struct test_job job = {set_begins, &user};
+        cl_event released = NULL;
+        struct setter setter = {.user = user_event(rig->context)};
+        struct test_job job = {set_other, &setter};
         if (!open_written(rig, KIND_2D, &shared))
             return;
-        CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &user, &released), CL_SUCCESS);
+        CHECK_INT(rig->release(rig->queue, 1, &shared.object, 1, &setter.user, &released), CL_SUCCESS);
         if (test_thread_start(&thread, &job)) {
             CHECK_INT(clWaitForEvents(1, &released), CL_SUCCESS);
             CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
@@ -267,46 +276,9 @@ SHARING_CASE("the surface is free after the release", surface_free, 0)
             test_thread_join(thread);
         }
         CHECK_INT(clReleaseEvent(released), CL_SUCCESS);
-        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
+        CHECK_INT(clReleaseEvent(setter.user), CL_SUCCESS);
         shared_close(&shared);
     }
 }
-
-#ifndef _WIN32
-/* ---- Direct3D fails in a chain ---- */
-
-/* The n-th map from the moment on at which the user event is set. */
-static void map_fails(const struct rig *rig, enum kind kind, const char *steps, unsigned nth)
-{
-    struct shared shared;
-    struct chain chain = {.steps = steps};
-    if (!open_written(rig, kind, &shared))
-        return;
-    cl_command_queue queue = make_queue(rig, rig->context, 0);
-    cl_event user = user_event(rig->context);
-    chain_enqueue(rig, queue, shared.object, user, &chain);
-    CHECK(fake_d3d_fail("Map", nth, E_FAIL) > 0);
-    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-    chain_end(&chain);
-    fake_d3d_reset();
-    CHECK_INT(chain.statuses[0], CL_COMPLETE);
-    CHECK(nth > 1 || chain.statuses[1] < 0); /* the acquire maps first */
-    check_after(rig, &shared, chain_leaves_acquired(&chain), 2);
-    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    shared_close(&shared);
-}
-
-SHARING_CASE("a map fails", map, 0)
-{
-    if (skip_without_staging())
-        return;
-    for (int i = 1; i < CHAINS; i++)
-        for (int kind = 0; kind < KINDS; kind++)
-            for (unsigned nth = 1; nth <= 2; nth++)
-                map_fails(rig, (enum kind)kind, chains[i], nth);
-}
-
-#endif
 
 TAP_MAIN

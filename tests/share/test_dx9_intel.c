@@ -1,15 +1,13 @@
-/* cl_khr_dx9_media_sharing by Intel's older names, with Intel's rules: cl_intel_dx9_media_sharing. */
+/* cl_khr_dx9_media_sharing by Intel's older names, with Intel's rules: cl_intel_dx9_media_sharing. Devices and contexts are in
+ * test_devices.c and test_contexts.c. */
 #include "common/dx9.h"
 #include "sharing.h"
-
-#include <CL/cl_gl.h>
 
 enum { WIDTH = 66, HEIGHT = 50 };
 
 #define NV12 (&dx9_formats[0])
 
 struct intel {
-    clGetDeviceIDsFromDX9INTEL_fn get_device_ids;
     clCreateFromDX9MediaSurfaceINTEL_fn create;
     clEnqueueAcquireDX9ObjectsINTEL_fn acquire;
     clEnqueueReleaseDX9ObjectsINTEL_fn release;
@@ -24,8 +22,7 @@ static bool find(const struct dx9 *dx9, const char *name, void *function)
 
 static bool find_intel(const struct dx9 *dx9, struct intel *intel)
 {
-    return find(dx9, "clGetDeviceIDsFromDX9INTEL", &intel->get_device_ids) &&
-           find(dx9, "clCreateFromDX9MediaSurfaceINTEL", &intel->create) &&
+    return find(dx9, "clCreateFromDX9MediaSurfaceINTEL", &intel->create) &&
            find(dx9, "clEnqueueAcquireDX9ObjectsINTEL", &intel->acquire) &&
            find(dx9, "clEnqueueReleaseDX9ObjectsINTEL", &intel->release);
 }
@@ -43,100 +40,6 @@ static bool intel_open(struct dx9 *dx9, struct intel *intel)
         return false;
     dx9->rig.context = dx9_make_context(dx9, intel_property(dx9), dx9->device, &status);
     return CHECK_INT(status, CL_SUCCESS) && rig_open_queue(&dx9->rig, 0);
-}
-
-DX9_CASE("Intel: devices", intel_devices, RIG_NO_CONTEXT)
-{
-    const cl_uint all = CL_ALL_DEVICES_FOR_DX9_INTEL, preferred = CL_PREFERRED_DEVICES_FOR_DX9_INTEL;
-    const cl_uint sources[] = {CL_D3D9_DEVICE_INTEL, CL_D3D9EX_DEVICE_INTEL};
-    static size_t number = 4711;
-    struct intel intel;
-    cl_device_id device = NULL;
-    cl_uint count = 0;
-    if (!find_intel(dx9, &intel))
-        return;
-    cl_platform_id platform = dx9->rig.platform;
-    for (size_t i = 0; i < 2; i++) {
-        CHECK_INT(intel.get_device_ids(platform, sources[i], dx9->device, all, 1, &device, &count), CL_SUCCESS);
-        CHECK(count >= 1 && device);
-        CHECK_INT(intel.get_device_ids(platform, sources[i], dx9->device, preferred, 0, NULL, &count), CL_SUCCESS);
-        CHECK(count >= 1);
-        CHECK_INT(intel.get_device_ids(platform, sources[i], &number, all, 1, &device, &count), CL_INVALID_VALUE);
-        CHECK_INT(intel.get_device_ids(platform, sources[i], NULL, all, 1, &device, &count), CL_INVALID_VALUE);
-    }
-    CHECK_INT(intel.get_device_ids(platform, CL_DXVA_DEVICE_INTEL, dx9->device, all, 1, &device, &count),
-              CL_INVALID_VALUE);
-    CHECK_INT(intel.get_device_ids(NULL, sources[0], dx9->device, all, 1, &device, &count), CL_INVALID_PLATFORM);
-    CHECK_INT(intel.get_device_ids(platform, 0, dx9->device, all, 1, &device, &count), CL_INVALID_VALUE);
-    CHECK_INT(intel.get_device_ids(platform, CL_ADAPTER_D3D9_KHR, dx9->device, all, 1, &device, &count),
-              CL_INVALID_VALUE);
-    CHECK_INT(intel.get_device_ids(platform, sources[0], dx9->device, CL_ALL_DEVICES_FOR_DX9_MEDIA_ADAPTER_KHR, 1,
-                                   &device, &count),
-              CL_INVALID_VALUE);
-    CHECK_INT(intel.get_device_ids(platform, sources[0], dx9->device, all, 0, &device, &count), CL_INVALID_VALUE);
-    CHECK_INT(intel.get_device_ids(platform, sources[0], dx9->device, all, 0, NULL, NULL), CL_INVALID_VALUE);
-}
-
-DX9_CASE("Intel: contexts", intel_contexts, RIG_NO_CONTEXT)
-{
-    static size_t number = 4711;
-    const ULONG refs = rig_refs(dx9->device);
-    const cl_context_properties device = (cl_context_properties)dx9->device;
-    struct rig d3d11;
-    cl_int status = 1;
-    void *echo = NULL;
-    cl_context context = dx9_make_context(dx9, intel_property(dx9), dx9->device, &status);
-    if (CHECK_INT(status, CL_SUCCESS)) {
-        CHECK_INT(rig_refs(dx9->device), refs + 1);
-        CHECK_INT(clGetContextInfo(context, (cl_context_info)intel_property(dx9), sizeof(echo), &echo, NULL),
-                  CL_SUCCESS);
-        CHECK(echo == dx9->device);
-        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
-        CHECK_INT(rig_refs(dx9->device), refs);
-    }
-    const cl_context_properties names[] = {CL_CONTEXT_D3D9_DEVICE_INTEL, CL_CONTEXT_D3D9EX_DEVICE_INTEL,
-                                           CL_CONTEXT_DXVA_DEVICE_INTEL};
-    for (size_t i = 0; i < 3; i++) {
-        CHECK(dx9_make_context(dx9, names[i], &number, &status) == NULL);
-        CHECK_INT(status, CL_INVALID_DX9_DEVICE_INTEL);
-    }
-    CHECK(dx9_make_context(dx9, CL_CONTEXT_DXVA_DEVICE_INTEL, dx9->device, &status) == NULL);
-    CHECK_INT(status, CL_INVALID_DX9_DEVICE_INTEL);
-    /* OpenGL beside it. The Khronos extension leaves that to the driver. */
-    const cl_context_properties graphics[] = {CL_CONTEXT_PLATFORM,
-                                              (cl_context_properties)dx9->rig.platform,
-                                              intel_property(dx9),
-                                              device,
-                                              CL_GL_CONTEXT_KHR,
-                                              1,
-                                              0};
-    CHECK(clCreateContext(graphics, 1, &dx9->rig.cl_device, NULL, NULL, &status) == NULL);
-    CHECK_INT(status, CL_INVALID_OPERATION);
-    CHECK_INT(rig_refs(dx9->device), refs);
-    /* Both names of one device: still the same API. */
-    const cl_context_properties both[] = {CL_CONTEXT_PLATFORM,
-                                          (cl_context_properties)dx9->rig.platform,
-                                          dx9->property,
-                                          device,
-                                          intel_property(dx9),
-                                          device,
-                                          0};
-    context = clCreateContext(both, 1, &dx9->rig.cl_device, NULL, NULL, &status);
-    if (CHECK_INT(status, CL_SUCCESS))
-        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
-    if (!rig_open(&d3d11, &rig_d3d11, RIG_NO_CONTEXT))
-        return;
-    const cl_context_properties mixed[] = {CL_CONTEXT_PLATFORM,
-                                           (cl_context_properties)dx9->rig.platform,
-                                           intel_property(dx9),
-                                           device,
-                                           rig_d3d11.context_device,
-                                           (cl_context_properties)d3d11.device,
-                                           0};
-    CHECK(clCreateContext(mixed, 1, &dx9->rig.cl_device, NULL, NULL, &status) == NULL);
-    CHECK_INT(status, CL_INVALID_OPERATION);
-    CHECK_INT(rig_refs(dx9->device), refs);
-    rig_close(&d3d11);
 }
 
 static void intel_refuses(const struct dx9 *dx9, const struct intel *intel, cl_context context, cl_mem_flags flags,
@@ -201,59 +104,45 @@ static void check_pointer(cl_mem object, cl_mem_info name, const void *expected)
     CHECK_INT(clGetMemObjectInfo(object, name, sizeof(found), &found, &size), CL_SUCCESS);
     CHECK_INT(size, sizeof(found));
     CHECK(found == expected);
-    CHECK_INT(clGetMemObjectInfo(object, name, sizeof(found) - 1, &found, NULL), CL_INVALID_VALUE);
 }
 
-/* Each extension answers for the objects of its own function. */
+/* Each extension answers for the objects of its own function. The handle comes back as it was given, where Direct3D gives one. */
 DX9_CASE("Intel: queries", intel_queries, RIG_NO_CONTEXT)
 {
     struct intel intel;
     struct dx9_surface s;
+    IDirect3DSurface9 *surface = NULL;
+    HANDLE handle = NULL;
     char answer[64];
     cl_uint plane = 4711;
     cl_int status = 1;
     if (!intel_open(dx9, &intel) || !dx9_open_surface(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT))
         return;
-    cl_mem object = intel.create(dx9->rig.context, 0, s.surface, NULL, 1, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    check_pointer(object, CL_MEM_DX9_RESOURCE_INTEL, s.surface);
-    check_pointer(object, CL_MEM_DX9_SHARED_HANDLE_INTEL, NULL);
-    CHECK_INT(clGetImageInfo(object, CL_IMAGE_DX9_PLANE_INTEL, sizeof(plane), &plane, NULL), CL_SUCCESS);
-    CHECK_INT(plane, 1);
-    const cl_mem_info names[] = {CL_MEM_DX9_RESOURCE_INTEL, CL_MEM_DX9_SHARED_HANDLE_INTEL};
-    for (size_t i = 0; i < 2; i++)
-        CHECK_INT(clGetMemObjectInfo(s.planes[0], names[i], sizeof(answer), answer, NULL),
-                  CL_INVALID_DX9_RESOURCE_INTEL);
-    CHECK_INT(clGetImageInfo(s.planes[0], CL_IMAGE_DX9_PLANE_INTEL, sizeof(answer), answer, NULL),
-              CL_INVALID_DX9_RESOURCE_INTEL);
-    CHECK_INT(clGetMemObjectInfo(object, CL_MEM_DX9_MEDIA_SURFACE_INFO_KHR, sizeof(answer), answer, NULL),
-              CL_INVALID_DX9_MEDIA_SURFACE_KHR);
-    CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
-    dx9_close_surface(&s);
-}
-
-/* The handle comes back as it was given, where Direct3D gives one. */
-DX9_CASE("Intel: shared handles", intel_handles, RIG_NO_CONTEXT)
-{
-    struct intel intel;
-    IDirect3DSurface9 *surface = NULL;
-    HANDLE handle = NULL;
-    cl_int status = 1;
-    if (!intel_open(dx9, &intel))
-        return;
     CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(dx9->device, WIDTH, HEIGHT, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT,
                                                            &surface, dx9->extended ? &handle : NULL),
               D3D_OK);
-    cl_mem object = intel.create(dx9->rig.context, CL_MEM_READ_WRITE, surface, handle, 0, &status);
-    if (CHECK_INT(status, CL_SUCCESS)) {
-        check_pointer(object, CL_MEM_DX9_RESOURCE_INTEL, surface);
-        check_pointer(object, CL_MEM_DX9_SHARED_HANDLE_INTEL, handle);
-        CHECK_INT(clReleaseMemObject(object), CL_SUCCESS);
-    }
 #ifndef _WIN32 /* Wine's gives none */
     CHECK_INT(handle != NULL, dx9->extended);
 #endif
+    cl_mem objects[] = {intel.create(dx9->rig.context, 0, s.surface, NULL, 1, &status),
+                        intel.create(dx9->rig.context, 0, surface, handle, 0, &status)};
+    check_pointer(objects[0], CL_MEM_DX9_RESOURCE_INTEL, s.surface);
+    check_pointer(objects[0], CL_MEM_DX9_SHARED_HANDLE_INTEL, NULL);
+    check_pointer(objects[1], CL_MEM_DX9_RESOURCE_INTEL, surface);
+    check_pointer(objects[1], CL_MEM_DX9_SHARED_HANDLE_INTEL, handle);
+    for (cl_uint i = 0; i < 2; i++) {
+        CHECK_INT(clGetImageInfo(objects[i], CL_IMAGE_DX9_PLANE_INTEL, sizeof(plane), &plane, NULL), CL_SUCCESS);
+        CHECK_INT(plane, 1 - i);
+        CHECK_INT(clGetMemObjectInfo(objects[i], CL_MEM_DX9_MEDIA_SURFACE_INFO_KHR, sizeof(answer), answer, NULL),
+                  CL_INVALID_DX9_MEDIA_SURFACE_KHR);
+        CHECK_INT(clReleaseMemObject(objects[i]), CL_SUCCESS);
+    }
+    CHECK_INT(clGetMemObjectInfo(s.planes[0], CL_MEM_DX9_RESOURCE_INTEL, sizeof(answer), answer, NULL),
+              CL_INVALID_DX9_RESOURCE_INTEL);
+    CHECK_INT(clGetImageInfo(s.planes[0], CL_IMAGE_DX9_PLANE_INTEL, sizeof(answer), answer, NULL),
+              CL_INVALID_DX9_RESOURCE_INTEL);
     rig_release(surface);
+    dx9_close_surface(&s);
 }
 
 /* Bytes by Intel's functions, in a context of either kind. */
@@ -303,33 +192,22 @@ DX9_CASE("Intel: bytes in a context of the Khronos extension", intel_bytes_besid
         intel_frames(dx9, &intel);
 }
 
-static void intel_dxva(struct dx9 *dx9)
+DX9EX_CASE("Intel: DXVA-HD", intel_dxva, RIG_NO_CONTEXT)
 {
     struct intel intel;
-    cl_uint count = 0;
+    struct dx9 side = *dx9;
     cl_int status = 1;
     IDXVAHD_Device *dxva = dx9_make_dxva(dx9);
     if (!dxva || !find_intel(dx9, &intel))
         return;
-    CHECK_INT(intel.get_device_ids(dx9->rig.platform, CL_DXVA_DEVICE_INTEL, dxva, CL_ALL_DEVICES_FOR_DX9_INTEL, 0, NULL,
-                                   &count),
-              CL_SUCCESS);
-    CHECK(count >= 1);
-    dx9->rig.context = dx9_make_context(dx9, CL_CONTEXT_DXVA_DEVICE_INTEL, dxva, &status);
-    if (CHECK_INT(status, CL_SUCCESS) && rig_open_queue(&dx9->rig, 0)) {
-        dx9->adapter_type = CL_ADAPTER_DXVA_KHR;
-        intel_frames(dx9, &intel);
+    side.adapter_type = CL_ADAPTER_DXVA_KHR;
+    side.rig.context = dx9_make_context(dx9, CL_CONTEXT_DXVA_DEVICE_INTEL, dxva, &status);
+    if (CHECK_INT(status, CL_SUCCESS) && rig_open_queue(&side.rig, 0)) {
+        intel_frames(&side, &intel);
+        CHECK_INT(clReleaseCommandQueue(side.rig.queue), CL_SUCCESS);
+        CHECK_INT(clReleaseContext(side.rig.context), CL_SUCCESS);
     }
     rig_release(dxva);
-    CHECK_INT(clReleaseCommandQueue(dx9->rig.queue), CL_SUCCESS);
-    CHECK_INT(clReleaseContext(dx9->rig.context), CL_SUCCESS);
-    dx9->rig.queue = NULL;
-    dx9->rig.context = NULL;
-}
-
-CASE("Intel: DXVA-HD", intel_dxva_case)
-{
-    dx9_run(true, RIG_NO_CONTEXT, intel_dxva);
 }
 
 TAP_MAIN

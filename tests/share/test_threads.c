@@ -142,82 +142,29 @@ static void close_places(struct places *places)
                 rig_release(places->of[i][kind].resource);
 }
 
-/* ---- ways to get bytes out of an object and into it ---- */
-
-static bool copy_by_map(const struct rig *rig, const struct shared *shared, void *bytes, bool out)
-{
-    cl_int status = 1;
-    size_t row = SHARED_BYTES, slice = SHARED_BYTES;
-    const size_t *region = kind_region(shared->kind);
-    const cl_map_flags flags = out ? CL_MAP_READ : CL_MAP_WRITE;
-    char *mapped;
-    if (shared->kind == KIND_BUFFER)
-        mapped =
-            clEnqueueMapBuffer(rig->queue, shared->object, CL_TRUE, flags, 0, SHARED_BYTES, 0, NULL, NULL, &status);
-    else
-        mapped = clEnqueueMapImage(rig->queue, shared->object, CL_TRUE, flags, no_origin(), region, &row, &slice, 0,
-                                   NULL, NULL, &status);
-    if (!CHECK_INT(status, CL_SUCCESS))
-        return false;
-    const size_t length = shared->kind == KIND_BUFFER ? SHARED_BYTES : region[0] * 4;
-    for (size_t z = 0; z < region[2]; z++) {
-        for (size_t y = 0; y < region[1]; y++) {
-            char *theirs = mapped + z * slice + y * row, *ours = (char *)bytes + (z * region[1] + y) * length;
-            memcpy(out ? ours : theirs, out ? theirs : ours, length);
-        }
-    }
-    return CHECK_INT(clEnqueueUnmapMemObject(rig->queue, shared->object, mapped, 0, NULL, NULL), CL_SUCCESS);
-}
-
-enum way { BY_COMMAND, BY_MAP, WAYS };
-
-static bool get(struct worker *worker, const struct shared *shared, enum way way, void *bytes)
-{
-    if (way == BY_MAP)
-        return copy_by_map(&worker->rig, shared, bytes, true);
-    if (!CHECK_INT(cl_read(worker->rig.queue, shared, bytes, NULL), CL_SUCCESS))
-        return false;
-    queue_wait(worker->rig.queue);
-    return true;
-}
-
-/* `bytes` must live until the object is released. */
-static bool put(struct worker *worker, const struct shared *shared, enum way way, void *bytes)
-{
-    if (way == BY_MAP)
-        return copy_by_map(&worker->rig, shared, bytes, false);
-    return CHECK_INT(cl_write(worker->rig.queue, shared, bytes, 0, NULL, NULL), CL_SUCCESS);
-}
-
 /* ---- own subresources ---- */
-
-/* The seeds of a turn: what Direct3D has before, and after. */
-static unsigned seed_of(const struct worker *worker, unsigned after)
-{
-    return (worker->turns * 2 + after) * THREADS + worker->number;
-}
 
 /* One object's life: made, acquired, looked at, changed, released, given back; with a reference more at times. */
 static void live_once(struct worker *worker, const struct place *place)
 {
     const struct rig *rig = &worker->rig;
-    unsigned char bytes[SHARED_BYTES], expected[SHARED_BYTES];
-    const enum way way = (enum way)(worker->turns % WAYS), back = (enum way)(worker->turns / WAYS % WAYS);
+    const unsigned seed = worker->turns * 2 * THREADS + worker->number;
+    unsigned char bytes[SHARED_BYTES];
     struct shared shared = {.kind = place->kind};
     cl_int status = 1;
-    rig_pattern(expected, sizeof(expected), seed_of(worker, 0));
-    rig_write(rig, place->resource, &place->desc, place->subresource, expected);
+    rig_pattern(bytes, sizeof(bytes), seed);
+    rig_write(rig, place->resource, &place->desc, place->subresource, bytes);
     shared.object = kind_create(rig, rig->context, 0, place->kind, place->resource, place->subresource, &status);
     if (!CHECK_INT(status, CL_SUCCESS))
         return;
     const bool retained = worker->turns % 2 && CHECK_INT(clRetainMemObject(shared.object), CL_SUCCESS);
-    if (CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS) && get(worker, &shared, way, bytes)) {
-        CHECK_MEM(bytes, expected, sizeof(bytes));
-        rig_pattern(expected, sizeof(expected), seed_of(worker, 1));
-        put(worker, &shared, back, expected);
+    if (CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS) && cl_has(rig->queue, &shared, seed)) {
+        unsigned char found[SHARED_BYTES];
+        rig_pattern(bytes, sizeof(bytes), seed + THREADS);
+        CHECK_INT(cl_write(rig->queue, &shared, bytes, 0, NULL, NULL), CL_SUCCESS);
         CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-        rig_read(rig, place->resource, &place->desc, place->subresource, bytes);
-        CHECK_MEM(bytes, expected, sizeof(bytes));
+        rig_read(rig, place->resource, &place->desc, place->subresource, found);
+        CHECK_MEM(found, bytes, sizeof(bytes));
     }
     if (retained)
         CHECK_INT(clReleaseMemObject(shared.object), CL_SUCCESS);
@@ -267,9 +214,7 @@ SHARING_CASE("own subresources in own contexts", own_contexts, 0)
 struct prize {
     struct shared shared;
     atomic_int owners;
-    atomic_uint winners; /* of a turn in step */
-    unsigned seed;       /* what the object has; only its owner looks here */
-    _Atomic(cl_mem) made;
+    unsigned seed; /* what the object has; only its owner looks here */
 };
 
 /* Whoever acquires the object has it alone, and finds what the owner before has left. */
