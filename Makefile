@@ -1,6 +1,6 @@
 # Entry points of the project. Every target first installs the Debian packages that it needs and that are missing, and nothing else.
 
-.PHONY: help build package demo demo-video bench bench-direct bench-scale bundle check check-quick check-dxvk check-world fuzz fuzz-coverage coverage soak clean
+.PHONY: help build package demo demo-video bench bench-direct bench-scale bundle check check-quick check-dxvk check-world fuzz coverage soak clean
 .NOTPARALLEL:
 
 # For the scripts: the demos' picture and video, the OpenCL driver, a short benchmark, and DEPS=no to install no packages.
@@ -29,7 +29,6 @@ help:
 	@echo "make check-world   run the tests in another userland, in a chroot (WORLD=trixie: Debian 13; i386: 32 bits; sid: new WoW64; remote: PoCL's servers)"
 	@echo "make fuzz          run random sequences of calls natively for SECONDS (60) and compare them with a model of the specification"
 	@echo "                   (SEED=number to repeat a run, OPENCL=pocl or rusticl for a single driver)"
-	@echo "make fuzz-coverage  the same with libFuzzer, which looks for branches that no sequence has reached (SECONDS)"
 	@echo "make coverage      measure which branches of the core the native tests reach: build/linux-gcov/meson-logs/coveragereport"
 	@echo "make soak          share frames in eight threads for SECONDS (3600) and look for wrong frames and leaks"
 	@echo "                   (OPENCL=pocl or rusticl)"
@@ -98,11 +97,6 @@ fuzz:
 	@scripts/deps check
 	@scripts/build linux
 	@$(LONG) -C build/linux --test-args='--seconds $(or $(SECONDS),60) --seed $(or $(SEED),$(shell date +%s))' fuzz $(OPENCL:%=--suite=%)
-
-fuzz-coverage:
-	@scripts/deps fuzz-coverage
-	@scripts/build fuzzer
-	@scripts/fuzz-coverage "$(or $(SECONDS),60)"
 
 # Of the native tests with each driver and transport. A test that fails here fails in `make check`, too.
 coverage:

@@ -1,31 +1,37 @@
 #include "world.h"
 
-#include <pthread.h>
 #include <string.h>
 
 enum { MOST_USES = 200 };
 
 static struct base bases[FAMILIES][PLACES];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool shared;
+
+static const struct rig_api rig_dx9 = {
+    .extension = "cl_khr_dx9_media_sharing",
+    .invalid_device = CL_INVALID_DX9_MEDIA_ADAPTER_KHR,
+    .invalid_resource = CL_INVALID_DX9_MEDIA_SURFACE_KHR,
+    .already_acquired = CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR,
+    .not_acquired = CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR,
+    .command_acquire = CL_COMMAND_ACQUIRE_DX9_MEDIA_SURFACES_KHR,
+    .command_release = CL_COMMAND_RELEASE_DX9_MEDIA_SURFACES_KHR,
+};
 
 /* ---- closing ---- */
 
 static void close_device(struct base *b)
 {
-    if (b->first) {
-        CHECK_INT(clReleaseCommandQueue(b->rig.queue), CL_SUCCESS);
-        CHECK_INT(clReleaseContext(b->rig.context), CL_SUCCESS);
-    } else if (b->dx9) {
+    if (b->dx9 && !b->first) {
         dx9_close(&b->dx9_rig); /* checks that nothing holds the device */
-    } else {
-        CHECK_INT(clReleaseCommandQueue(b->rig.queue), CL_SUCCESS);
-        CHECK_INT(clReleaseContext(b->rig.context), CL_SUCCESS);
-        b->rig.queue = NULL;
-        b->rig.context = NULL;
-        CHECK_INT(rig_refs(b->rig.device), 1);
-        rig_close(&b->rig);
+        return;
     }
+    CHECK_INT(clReleaseCommandQueue(b->rig.queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(b->rig.context), CL_SUCCESS);
+    if (b->first)
+        return;
+    b->rig.queue = NULL;
+    b->rig.context = NULL;
+    CHECK_INT(rig_refs(b->rig.device), 1);
+    rig_close(&b->rig);
 }
 
 static void close_one(struct base *b)
@@ -51,32 +57,12 @@ static void close(struct base *b)
 
 /* ---- opening ---- */
 
-/* Direct3D 10 does so by itself, and 9 by a flag. */
-static void protect(struct base *b)
-{
-    static const GUID multithread = {0x9b7e4e00, 0x342c, 0x4106, {0xa1, 0x9f, 0x4f, 0x27, 0x04, 0xf6, 0x89, 0xf0}};
-    ID3D10Multithread *found = NULL;
-    if (b->dx9 || b->rig.api->version != 11)
-        return;
-    ID3D11Device_QueryInterface((ID3D11Device *)b->rig.device, &multithread, (void **)&found);
-    if (!CHECK(found != NULL))
-        return;
-    ID3D10Multithread_SetMultithreadProtected(found, TRUE);
-    ID3D10Multithread_Release(found);
-}
-
 static bool open_device(struct base *b)
 {
-    bool is_open;
-    if (b->dx9) {
-        const unsigned flags = RIG_NO_CONTEXT | (shared ? DX9_MULTITHREADED : 0);
-        is_open = dx9_open(&b->dx9_rig, b->family == FAMILY_DX9EX, flags);
-        b->rig = b->dx9_rig.rig;
-    } else {
-        is_open = rig_open(&b->rig, b->family == FAMILY_D3D10 ? &rig_d3d10 : &rig_d3d11, RIG_NO_CONTEXT);
-    }
-    if (is_open && shared)
-        protect(b);
+    if (!b->dx9)
+        return rig_open(&b->rig, b->family == FAMILY_D3D10 ? &rig_d3d10 : &rig_d3d11, RIG_NO_CONTEXT);
+    const bool is_open = dx9_open(&b->dx9_rig, b->family == FAMILY_DX9EX, RIG_NO_CONTEXT);
+    b->rig = b->dx9_rig.rig;
     return is_open;
 }
 
@@ -90,7 +76,7 @@ static bool open_context(struct base *b)
 {
     cl_int status = 1;
     b->rig.context = TRY_MAKE(make_context(b, &status));
-    if (fault_excuses(STEP_CONTEXT, status, b->dx9 ? CL_INVALID_DX9_MEDIA_ADAPTER_KHR : b->rig.api->invalid_device)) {
+    if (fault_excuses(STEP_CONTEXT, status, b->api->invalid_device)) {
         CHECK(!b->rig.context);
         b->rig.context = make_context(b, &status);
     }
@@ -101,10 +87,10 @@ static bool open_context(struct base *b)
     return b->is_open;
 }
 
-static struct base *open_one(unsigned family, enum base_place place, bool fresh)
+struct base *base_open(unsigned family, enum base_place place, bool fresh)
 {
     struct base *b = &bases[family][place];
-    if ((fresh || b->uses >= MOST_USES) && !shared)
+    if (fresh || b->uses >= MOST_USES)
         close(b);
     if (!b->is_open) {
         b->family = family;
@@ -116,24 +102,12 @@ static struct base *open_one(unsigned family, enum base_place place, bool fresh)
         } else if (!open_device(b)) {
             return NULL;
         }
+        b->api = b->dx9 ? &rig_dx9 : b->rig.api;
         if (!open_context(b))
             return NULL;
     }
     b->uses++;
     return b;
-}
-
-struct base *base_open(unsigned family, enum base_place place, bool fresh)
-{
-    pthread_mutex_lock(&lock);
-    struct base *b = open_one(family, place, fresh);
-    pthread_mutex_unlock(&lock);
-    return b;
-}
-
-void base_share(void)
-{
-    shared = true;
 }
 
 void base_close_all(void)
@@ -148,13 +122,11 @@ void base_close_all(void)
 cl_context base_plain(struct base *b)
 {
     cl_int status = CL_SUCCESS;
-    pthread_mutex_lock(&lock);
     if (!b->plain) {
         b->plain = clCreateContext(NULL, 1, &b->rig.cl_device, NULL, NULL, &status);
         CHECK_INT(status, CL_SUCCESS);
         b->plain_queue = clCreateCommandQueue(b->plain, b->rig.cl_device, 0, &status);
         CHECK_INT(status, CL_SUCCESS);
     }
-    pthread_mutex_unlock(&lock);
     return b->plain;
 }

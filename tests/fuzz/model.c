@@ -153,11 +153,6 @@ int model_shared(struct model *m, int memory, int d3d)
     return m->shared_count++;
 }
 
-void model_queue(struct model *m, int queue, bool out_of_order)
-{
-    m->queues[queue].out_of_order = out_of_order;
-}
-
 /* ---- what happens when a node is over ---- */
 
 /* Each side sees at once what the other writes. */
@@ -410,7 +405,7 @@ static bool waits_for_queue(const struct model *m, const struct node *node)
 
 static void order_in_queue(const struct model *m, struct node *node)
 {
-    const bool all = !m->queues[node->queue].out_of_order || waits_for_queue(m, node);
+    const bool all = !m->out_of_order[node->queue] || waits_for_queue(m, node);
     for (int i = 0; i < m->node_count; i++)
         if (m->nodes[i].queue == node->queue && (all || m->nodes[i].bars))
             comes_after(m, node, i);

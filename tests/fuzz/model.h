@@ -105,12 +105,10 @@ struct model {
     int shared_count;
     struct node nodes[MOST_NODES];
     int node_count;
-    struct {
-        bool out_of_order;
-    } queues[MOST_QUEUES];
-    struct set known; /* the program knows that they are over */
-    bool hides;       /* what waits for a failed acquire or release may end as if that had not failed */
-    enum fault fault; /* that the call has met: what ends now is asked what came of it */
+    bool out_of_order[MOST_QUEUES]; /* queues */
+    struct set known;               /* the program knows that they are over */
+    bool hides;                     /* what waits for a failed acquire or release may end as if that had not failed */
+    enum fault fault;               /* that the call has met: what ends now is asked what came of it */
     /* Asks what came of a node that is over: DONE, FAILED or OPEN. */
     enum fate (*observe)(void *context, int node);
     void *context;
@@ -122,7 +120,6 @@ void model_close(struct model *m);
 /* Makes a memory. `bytes` is copied; NULL: what it holds is unknown. -1: there are too many. */
 int model_memory(struct model *m, const unsigned extent[3], unsigned texel, const void *bytes);
 int model_shared(struct model *m, int memory, int d3d);
-void model_queue(struct model *m, int queue, bool out_of_order);
 
 int model_user_event(struct model *m);
 void model_set(struct model *m, int node, bool failed);

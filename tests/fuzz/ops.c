@@ -4,47 +4,19 @@
 
 #include <string.h>
 
-/* How often an operation comes, of a hundred. Most of a sequence moves ownership and bytes around. */
 static const struct kind {
     const char *name;
     unsigned weight;
 } kinds[OP_KINDS] = {
-    [OP_D3D_WRITE] = {"d3d-write", 6},
-    [OP_D3D_READ] = {"d3d-read", 6},
-    [OP_CREATE] = {"create", 8},
-    [OP_RETAIN] = {"retain", 1},
-    [OP_DROP] = {"drop", 3},
-    [OP_ACQUIRE] = {"acquire", 14},
-    [OP_RELEASE] = {"release", 13},
-    [OP_WRITE] = {"write", 7},
-    [OP_READ] = {"read", 6},
-    [OP_FILL] = {"fill", 3},
-    [OP_COPY] = {"copy", 4},
-    [OP_KERNEL] = {"kernel", 2},
-    [OP_MARKER] = {"marker", 2},
-    [OP_BARRIER] = {"barrier", 2},
-    [OP_USER_EVENT] = {"user-event", 5},
-    [OP_SET_EVENT] = {"set-event", 7},
-    [OP_WAIT_EVENT] = {"wait", 3},
-    [OP_QUERY_EVENT] = {"query", 2},
-    [OP_DROP_EVENT] = {"drop-event", 3},
-    [OP_FINISH] = {"finish", 2},
-    [OP_FLUSH] = {"flush", 1},
-    [OP_MAP] = {"map", 4},
-    [OP_UNMAP] = {"unmap", 4},
-    [OP_PART] = {"part", 2},
-    [OP_CALLBACK] = {"callback", 3},
-    [OP_NOTHING] = {"nothing", 1},
-    [OP_BAD] = {"bad", 3},
-    [OP_FAULT] = {"fault", 2},
+#define X(kind, name, weight) [OP_##kind] = {#name, weight},
+    OPERATIONS(X)
+#undef X
 };
 
-const char *op_name(enum op_kind kind)
+const char *op_name(const struct op *op)
 {
-    return kinds[kind % OP_KINDS].name;
+    return kinds[op_kind(op)].name;
 }
-
-/* ---- from a seed ---- */
 
 /* The next number of a seed (SplitMix64). */
 static uint64_t next(uint64_t *state)
@@ -112,72 +84,4 @@ void sequence_make(struct sequence *s, uint64_t seed, unsigned count)
     }
     if (fault_layers() && seed % 4)
         begin_with_objects(s, seed % 4 == 1, seed % 4 == 3);
-}
-
-void sequence_from_bytes(struct sequence *s, const uint8_t *bytes, size_t size)
-{
-    memset(s, 0, sizeof(*s));
-    if (size < sizeof(s->setting))
-        return;
-    memcpy(&s->setting, bytes, sizeof(s->setting));
-    s->count = (unsigned)((size - sizeof(s->setting)) / sizeof(s->ops[0]));
-    if (s->count > MOST_OPS)
-        s->count = MOST_OPS;
-    memcpy(s->ops, bytes + sizeof(s->setting), s->count * sizeof(s->ops[0]));
-}
-
-/* ---- files ---- */
-
-static void print_line(const void *data, const char *remark, FILE *to)
-{
-    const unsigned char *bytes = data;
-    for (unsigned i = 0; i < sizeof(struct op); i++)
-        fprintf(to, "%02x", bytes[i]);
-    fprintf(to, " %s\n", remark);
-}
-
-void sequence_print(const struct sequence *s, FILE *to)
-{
-    print_line(&s->setting, "setting", to);
-    for (unsigned i = 0; i < s->count; i++)
-        print_line(&s->ops[i], op_name((enum op_kind)(s->ops[i].kind % OP_KINDS)), to);
-}
-
-static bool read_line(const char *line, unsigned char *bytes)
-{
-    for (unsigned i = 0; i < sizeof(struct op); i++) {
-        unsigned value;
-        if (sscanf(line + 2 * i, "%2x", &value) != 1)
-            return false;
-        bytes[i] = (unsigned char)value;
-    }
-    return true;
-}
-
-bool sequence_read(struct sequence *s, FILE *from)
-{
-    static unsigned char bytes[sizeof(struct setting) + MOST_OPS * sizeof(struct op)];
-    char line[256];
-    size_t size = 0;
-    while (size < sizeof(bytes) && fgets(line, sizeof(line), from)) {
-        if (line[0] == '#' || line[0] == '\n')
-            continue;
-        if (!read_line(line, bytes + size))
-            return false;
-        size += sizeof(struct op);
-    }
-    sequence_from_bytes(s, bytes, size);
-    return size >= sizeof(s->setting);
-}
-
-bool sequence_load(struct sequence *s, const char *name)
-{
-    static _Thread_local unsigned char bytes[sizeof(struct setting) + MOST_OPS * sizeof(struct op)];
-    FILE *file = fopen(name, "rb");
-    if (!file)
-        return false;
-    const size_t size = fread(bytes, 1, sizeof(bytes), file);
-    fclose(file);
-    sequence_from_bytes(s, bytes, size);
-    return true;
 }

@@ -1,45 +1,31 @@
-/* A sequence of calls as data: what the generator makes, the executor runs, the shrinker shortens and files hold.
+/* A sequence of calls as data: what the generator makes, the executor runs and main.c shortens.
  *
  * Any eight bytes are an operation: each field is taken modulo what there is when the operation runs, and one that makes no
- * sense then is left out. So a sequence stays one when operations are taken out of it, or when its bytes are changed. */
+ * sense then is left out. So a sequence stays one when operations are taken out of it. */
 #ifndef CLD3D_TESTS_FUZZ_OPS_H
 #define CLD3D_TESTS_FUZZ_OPS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
+
+/* Each kind: run_NAME is its executor, and of a hundred operations about so many are of it. Most of a sequence moves ownership and bytes
+ * around. */
+/* clang-format off */
+#define OPERATIONS(X)                                                                                                    \
+    X(D3D_WRITE, d3d_write, 6) X(D3D_READ, d3d_read, 6) X(CREATE, create, 8) X(RETAIN, retain, 1) X(DROP, drop, 3)       \
+    X(ACQUIRE, acquire, 14) X(RELEASE, release, 13) X(WRITE, write, 7) X(READ, read, 6) X(FILL, fill, 3)                 \
+    X(COPY, copy, 4) X(KERNEL, kernel, 2) X(MARKER, marker, 2) X(BARRIER, barrier, 2) X(USER_EVENT, user_event, 5)       \
+    X(SET_EVENT, set_event, 7) X(WAIT_EVENT, wait_event, 3) X(QUERY_EVENT, query_event, 2) X(DROP_EVENT, drop_event, 3)  \
+    X(FINISH, finish_queue, 2) X(FLUSH, flush_queue, 1) X(MAP, map, 4) X(UNMAP, unmap, 4) X(PART, part, 2)               \
+    X(CALLBACK, callback, 3) X(NOTHING, nothing, 1) X(BAD, bad, 3) X(FAULT, fault, 2)
+/* clang-format on */
 
 enum op_kind {
-    OP_D3D_WRITE,
-    OP_D3D_READ,
-    OP_CREATE,
-    OP_RETAIN,
-    OP_DROP,
-    OP_ACQUIRE,
-    OP_RELEASE,
-    OP_WRITE,
-    OP_READ,
-    OP_FILL,
-    OP_COPY,
-    OP_KERNEL,
-    OP_MARKER,
-    OP_BARRIER,
-    OP_USER_EVENT,
-    OP_SET_EVENT,
-    OP_WAIT_EVENT,
-    OP_QUERY_EVENT,
-    OP_DROP_EVENT,
-    OP_FINISH,
-    OP_FLUSH,
-    OP_MAP,
-    OP_UNMAP,
-    OP_PART,
-    OP_CALLBACK,
-    OP_NOTHING,
-    OP_BAD,
-    OP_FAULT,
-    OP_KINDS
+#define X(kind, name, weight) OP_##kind,
+    OPERATIONS(X)
+#undef X
+        OP_KINDS
 };
 
 /* Bits of `flags`. */
@@ -55,6 +41,11 @@ enum {
 struct op {
     uint8_t kind, queue, target, more, waits, flags, data, extra;
 };
+
+static inline enum op_kind op_kind(const struct op *op)
+{
+    return (enum op_kind)(op->kind % OP_KINDS);
+}
 
 /* What a sequence runs in. */
 struct setting {
@@ -76,16 +67,9 @@ struct sequence {
     unsigned count;
 };
 
-const char *op_name(enum op_kind kind);
+const char *op_name(const struct op *op);
 
 /* The sequence of a seed, with about `count` operations. */
 void sequence_make(struct sequence *s, uint64_t seed, unsigned count);
-/* Of bytes: eight for the setting, then eight for each operation. */
-void sequence_from_bytes(struct sequence *s, const uint8_t *bytes, size_t size);
-/* As lines of hexadecimal digits; lines that begin with # are remarks. False: it is no such file. */
-void sequence_print(const struct sequence *s, FILE *to);
-bool sequence_read(struct sequence *s, FILE *from);
-/* Of a file of bytes, as libFuzzer keeps it. */
-bool sequence_load(struct sequence *s, const char *name);
 
 #endif

@@ -1,29 +1,19 @@
 #include "run.h"
 
 #include "fake_d3d.h"
-#include "quirks.h"
-
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Several threads run sequences. */
-static bool shared;
-
 void say(const struct run *run, const char *format, ...)
 {
-    char line[512];
     va_list arguments;
     if (!run->verbose)
         return;
     va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
+    vprintf(format, arguments);
     va_end(arguments);
-    if (shared)
-        printf("%04lx: %s\n", (unsigned long)pthread_self() >> 12 & 0xFFFF, line);
-    else
-        printf("%s\n", line);
+    printf("\n");
     fflush(stdout);
 }
 
@@ -32,8 +22,16 @@ void expect(const char *call, cl_int code, cl_int one, cl_int other)
     char what[128];
     if (code == one || code == other)
         return;
-    snprintf(what, sizeof(what), "%s gives %d, not %d", call, code, one);
+    snprintf(what, sizeof(what), "%.90s gives %d, not %d", call, code, one);
     fuzz_fail(what, "%s%s", what, one == other ? "" : " (or another that would be right)");
+}
+
+bool succeeded(const char *call, enum step step, cl_int code)
+{
+    if (fault_excuses(step, code, CL_SUCCESS))
+        return false;
+    expect(call, code, CL_SUCCESS, CL_SUCCESS);
+    return true;
 }
 
 /* ---- memory ---- */
@@ -72,13 +70,12 @@ static cl_int wait_for(cl_event event)
 {
     cl_int status = 1;
     const cl_int waited = clWaitForEvents(1, &event);
-    expect("clGetEventInfo", clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL),
-           CL_SUCCESS, CL_SUCCESS);
+    MUST(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL));
     if (status > CL_COMPLETE)
         fuzz_fail("clWaitForEvents returns early", "clWaitForEvents gives %d, but the event's status is %d", waited,
                   status);
-    expect("clWaitForEvents", waited, status < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS,
-           status < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS);
+    const cl_int right = status < 0 ? CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST : CL_SUCCESS;
+    expect("clWaitForEvents", waited, right, right);
     return status;
 }
 
@@ -120,7 +117,7 @@ void run_settle(struct run *run)
 cl_int run_wait_for_queue(struct run *run, int queue)
 {
     cl_command_queue handle = run->world.queues[queue];
-    if (!quirk(run->world.driver, QUIRK_FINISH_BY_MARKER))
+    if (!(run->world.quirks & QUIRK_FINISH_BY_MARKER))
         return clFinish(handle);
     cl_event marker = NULL;
     const cl_int status = clEnqueueMarkerWithWaitList(handle, 0, NULL, &marker);
@@ -133,7 +130,7 @@ cl_int run_wait_for_queue(struct run *run, int queue)
 
 void run_finish(struct run *run, int queue)
 {
-    expect("the end of a queue's work", run_wait_for_queue(run, queue), CL_SUCCESS, CL_SUCCESS);
+    MUST(run_wait_for_queue(run, queue));
     for (int i = 0; i < run->model.node_count; i++)
         if (run->model.nodes[i].queue == queue)
             model_known(&run->model, i);
@@ -178,15 +175,14 @@ void run_compare_reads(struct run *run)
 static void flush_for(const struct call *call, int queue)
 {
     if (queue >= 0 && queue != call->queue && call->node->kind != NODE_RELEASE)
-        expect("clFlush", clFlush(call->run->world.queues[queue]), CL_SUCCESS, CL_SUCCESS);
+        MUST(clFlush(call->run->world.queues[queue]));
 }
 
 /* A release that waits for several may fail with the first of them. */
 static bool has_failed(cl_event event)
 {
     cl_int status = CL_COMPLETE;
-    expect("clGetEventInfo", clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL),
-           CL_SUCCESS, CL_SUCCESS);
+    MUST(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL));
     return status < 0;
 }
 
@@ -201,7 +197,7 @@ static bool add_wait(struct call *call, unsigned slot)
     const bool told = has_failed(s->event), failed = told || run->model.nodes[s->node].fate == FAILED;
     const bool may_fail = failed || run->model.nodes[s->node].doomed || run->model.nodes[s->node].fate == OPEN;
     /* The layers for faults refuse a map behind a command that they have made fail. */
-    const bool left_out = quirk(run->world.driver, QUIRK_NO_FAILED_WAITS) || fault_layers();
+    const bool left_out = run->world.quirks & QUIRK_NO_FAILED_WAITS || fault_layers();
     if (call->node->kind < NODE_ACQUIRE && left_out && may_fail)
         return false;
     call->wait_failed = call->wait_failed || failed;
@@ -219,7 +215,7 @@ bool call_open(struct call *call, struct run *run, const struct op *op, enum nod
     memset(call, 0, sizeof(*call));
     call->run = run;
     call->op = op;
-    call->name = op_name((enum op_kind)(op->kind % OP_KINDS));
+    call->name = op_name(op);
     call->queue = op->queue % QUEUES;
     call->slot = -1;
     call->node = model_plan(&run->model, kind, call->queue);
@@ -268,7 +264,7 @@ bool call_order(struct call *call)
             return false;
         }
     }
-    if (quirk(run->world.driver, QUIRK_NO_OVERTAKING) && overtakes(call)) {
+    if (run->world.quirks & QUIRK_NO_OVERTAKING && overtakes(call)) {
         call_drop(call);
         return false;
     }
@@ -309,10 +305,8 @@ static void check_origin(const struct call *call)
     const struct world *world = &call->run->world;
     cl_command_queue queue = NULL;
     cl_context context = NULL;
-    expect("clGetEventInfo", clGetEventInfo(call->event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL),
-           CL_SUCCESS, CL_SUCCESS);
-    expect("clGetEventInfo", clGetEventInfo(call->event, CL_EVENT_CONTEXT, sizeof(context), &context, NULL), CL_SUCCESS,
-           CL_SUCCESS);
+    MUST(clGetEventInfo(call->event, CL_EVENT_COMMAND_QUEUE, sizeof(queue), &queue, NULL));
+    MUST(clGetEventInfo(call->event, CL_EVENT_CONTEXT, sizeof(context), &context, NULL));
     if (queue != world->queues[call->queue] || context != world->rig.context)
         fuzz_fail("an event tells of another queue", "the event of %s is of queue %p and context %p", call->name,
                   (void *)queue, (void *)context);
@@ -330,7 +324,7 @@ int call_succeed(struct call *call)
         run->slots[call->slot] = (struct slot){call->event, number};
     if (call->slot >= 0 && call->op->extra % 2) {
         run->kept[number] = call->event;
-        expect("clRetainEvent", clRetainEvent(call->event), CL_SUCCESS, CL_SUCCESS);
+        MUST(clRetainEvent(call->event));
     }
     const enum fault met = fault_met();
     /* Without an event the code of a call tells, but of commands that end later. */
@@ -343,35 +337,10 @@ int call_succeed(struct call *call)
 
 /* ---- a sequence ---- */
 
-static const operation operations[OP_KINDS] = {
-    [OP_D3D_WRITE] = run_d3d_write,
-    [OP_D3D_READ] = run_d3d_read,
-    [OP_CREATE] = run_create,
-    [OP_RETAIN] = run_retain,
-    [OP_DROP] = run_drop,
-    [OP_ACQUIRE] = run_acquire,
-    [OP_RELEASE] = run_release,
-    [OP_WRITE] = run_write,
-    [OP_READ] = run_read,
-    [OP_FILL] = run_fill,
-    [OP_COPY] = run_copy,
-    [OP_KERNEL] = run_kernel,
-    [OP_MARKER] = run_marker,
-    [OP_BARRIER] = run_barrier,
-    [OP_USER_EVENT] = run_user_event,
-    [OP_SET_EVENT] = run_set_event,
-    [OP_WAIT_EVENT] = run_wait_event,
-    [OP_QUERY_EVENT] = run_query_event,
-    [OP_DROP_EVENT] = run_drop_event,
-    [OP_FINISH] = run_finish_queue,
-    [OP_FLUSH] = run_flush_queue,
-    [OP_MAP] = run_map,
-    [OP_UNMAP] = run_unmap,
-    [OP_PART] = run_part,
-    [OP_CALLBACK] = run_callback,
-    [OP_NOTHING] = run_nothing,
-    [OP_BAD] = run_bad,
-    [OP_FAULT] = run_fault,
+static void (*const operations[OP_KINDS])(struct run *, const struct op *) = {
+#define X(kind, name, weight) [OP_##kind] = run_##name,
+    OPERATIONS(X)
+#undef X
 };
 
 static void check_helpers(void)
@@ -390,7 +359,7 @@ static struct run *open_run(const struct sequence *s, bool verbose, struct run *
     model_open(&run->model, observe, run);
     if (!world_open(&run->world, &run->model, &s->setting, other ? &other->world : NULL))
         fuzz_fail("no world", "what a sequence runs in can't be made");
-    run->model.hides = quirk(run->world.driver, QUIRK_HIDES_FAILED_GATES);
+    run->model.hides = run->world.quirks & QUIRK_HIDES_FAILED_GATES;
     run->other = other;
     if (other)
         other->other = run;
@@ -409,21 +378,12 @@ static void close_run(struct run *run)
     free(run);
 }
 
-void run_share(void)
-{
-    shared = true;
-    base_share();
-}
-
 /* False: there is no device any more. */
 static bool run_op(struct run *run, const struct op *op)
 {
-    const enum op_kind kind = (enum op_kind)(op->kind % OP_KINDS);
-    if (kind == OP_SET_EVENT && run->sequence->setting.late % 8 == 0)
+    if (op_kind(op) == OP_SET_EVENT && run->sequence->setting.late % 8 == 0)
         return true;
-    if (kind == OP_FAULT && shared)
-        return true; /* it would strike another thread */
-    operations[kind](run, op);
+    operations[op_kind(op)](run, op);
     check_helpers();
     return fault_over(run);
 }
@@ -433,24 +393,21 @@ void run_sequence(const struct sequence *s, bool verbose)
     struct run *runs[2];
     bool goes_on = true;
     fuzz_alive(0);
-    if (!shared)
-        fault_disarm();
-    const bool early = s->count && s->ops[0].kind % OP_KINDS == OP_FAULT && fault_layers();
+    fault_disarm();
+    const bool early = s->count && op_kind(&s->ops[0]) == OP_FAULT && fault_layers();
     if (early)
         fault_arm_early(&s->ops[0]); /* strikes what makes the context, too */
     runs[0] = open_run(s, verbose, NULL);
-    const bool two = s->setting.second % SECONDS >= SECOND_SAME_DEVICE && !shared;
+    const bool two = s->setting.second % SECONDS >= SECOND_SAME_DEVICE;
     runs[1] = two ? open_run(s, verbose, runs[0]) : NULL;
     goes_on = fault_over(runs[0]);
     for (unsigned i = early; i < s->count && goes_on; i++) {
         const unsigned which = two ? s->ops[i].queue >> 7 : 0;
         fuzz_alive(i);
-        say(runs[0], "%u %s%s", i, op_name((enum op_kind)(s->ops[i].kind % OP_KINDS)),
-            which ? " in the second context" : "");
+        say(runs[0], "%u %s%s", i, op_name(&s->ops[i]), which ? " in the second context" : "");
         goes_on = run_op(runs[which], &s->ops[i]);
     }
-    if (!shared)
-        fault_disarm();
+    fault_disarm();
     for (unsigned i = 0; i <= two; i++) {
         fuzz_alive(s->count + i);
         if (goes_on)

@@ -61,7 +61,7 @@ struct run {
     unsigned patterns;
 };
 
-/* Ends the process (main.c, target.c): the sequence has found something. `what` tells one find from another; it holds no
+/* Ends the process: the sequence has found something. `what` tells one find from another; it holds no
  * addresses and numbers of the run. */
 void fuzz_fail(const char *what, const char *format, ...)
 #ifdef __GNUC__
@@ -73,8 +73,6 @@ void fuzz_alive(unsigned op);
 
 /* Runs it from new queues and surfaces to their last references; comes back only if all was right. */
 void run_sequence(const struct sequence *s, bool verbose);
-/* Sequences run in several threads from here on. */
-void run_share(void);
 /* After the last sequence of a process: the devices and contexts go, and nothing may be left. */
 void run_close(void);
 
@@ -87,6 +85,11 @@ void say(const struct run *run, const char *format, ...)
     ;
 /* One of two codes must have come; they may be the same. */
 void expect(const char *call, cl_int code, cl_int one, cl_int other);
+/* CL_SUCCESS must. False: another one that the fault which was met explains. */
+bool succeeded(const char *call, enum step step, cl_int code);
+/* A call that nothing strikes, and one of the program's. */
+#define MUST(call) expect(#call, (call), CL_SUCCESS, CL_SUCCESS)
+#define TRIED(call) succeeded(#call, STEP_COMMAND, TRY(call))
 void *run_memory(struct run *run, size_t size);
 /* Bytes of a format that travel unchanged. */
 unsigned char *run_pattern(struct run *run, const struct format *format, size_t size);
@@ -182,48 +185,19 @@ bool is_free(const struct run *run, const struct target *t);
 /* An acquire or release whose call a fault made fail: puts the model right. False: nothing failed. */
 bool fault_failed(struct call *call, cl_int code, bool release);
 
-/* ---- operations (run_owner.c, run_commands.c, run_events.c, ...) ---- */
+/* ---- operations ---- */
 
-typedef void (*operation)(struct run *run, const struct op *op);
-
-void run_d3d_write(struct run *run, const struct op *op);
-void run_d3d_read(struct run *run, const struct op *op);
-void run_create(struct run *run, const struct op *op);
-void run_retain(struct run *run, const struct op *op);
-void run_drop(struct run *run, const struct op *op);
-void run_acquire(struct run *run, const struct op *op);
-void run_release(struct run *run, const struct op *op);
-
-void run_write(struct run *run, const struct op *op);
-void run_read(struct run *run, const struct op *op);
-void run_fill(struct run *run, const struct op *op);
-void run_copy(struct run *run, const struct op *op);
-void run_kernel(struct run *run, const struct op *op);
-
-void run_marker(struct run *run, const struct op *op);
-void run_barrier(struct run *run, const struct op *op);
-void run_user_event(struct run *run, const struct op *op);
-void run_set_event(struct run *run, const struct op *op);
-void run_wait_event(struct run *run, const struct op *op);
-void run_query_event(struct run *run, const struct op *op);
+#define X(kind, name, weight) void run_##name(struct run *run, const struct op *op);
+OPERATIONS(X)
+#undef X
 void run_ask(struct run *run, const struct op *op);
-void run_drop_event(struct run *run, const struct op *op);
-void run_finish_queue(struct run *run, const struct op *op);
-void run_flush_queue(struct run *run, const struct op *op);
-
-void run_map(struct run *run, const struct op *op);
-void run_unmap(struct run *run, const struct op *op);
-void run_part(struct run *run, const struct op *op);
-void run_callback(struct run *run, const struct op *op);
-void run_nothing(struct run *run, const struct op *op);
-void run_bad(struct run *run, const struct op *op);
-void run_fault(struct run *run, const struct op *op);
 
 /* Ends all of it, and looks at what Direct3D has then. */
 void run_end(struct run *run);
 /* The same where Direct3D's device is lost. */
 void run_end_lost(struct run *run);
-void set_event(struct run *run, unsigned slot, bool failed);
 void drop_slot(struct run *run, unsigned slot);
+/* Sets the user events that are pending: those of the bits of `failed` fail. */
+void end_user_events(struct run *run, unsigned failed);
 
 #endif

@@ -1,9 +1,6 @@
 /* Callbacks of events: each comes once, with what the event has come to, and not before. */
 #include "run.h"
 
-#include "quirks.h"
-
-#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -46,15 +43,13 @@ void run_callback(struct run *run, const struct op *op)
     notice->node = slot->node;
     notice->user = run->model.nodes[slot->node].kind == NODE_USER;
     notice->type = types[op->data % 4];
-    if (quirk(run->world.driver, QUIRK_NEEDS_CALLBACKS) && notice->user && notice->type == CL_RUNNING)
+    if (run->world.quirks & QUIRK_NEEDS_CALLBACKS && notice->user && notice->type == CL_RUNNING)
         notice->type = CL_COMPLETE;
     say(run, "    a callback of n%d for %d", notice->node, notice->type);
-    const cl_int code = TRY(clSetEventCallback(slot->event, notice->type, called, notice));
-    if (fault_excuses(STEP_COMMAND, code, CL_SUCCESS)) {
+    if (!TRIED(clSetEventCallback(slot->event, notice->type, called, notice))) {
         free(notice);
         return;
     }
-    expect("clSetEventCallback", code, CL_SUCCESS, CL_SUCCESS);
     notice->next = run->notices;
     run->notices = notice;
 }
@@ -77,7 +72,7 @@ static void await_call(const struct notice *notice)
 /* A command that fails need not have been submitted or have begun, and a user event never is. */
 static bool is_sure(const struct run *run, const struct notice *notice)
 {
-    if (quirk(run->world.driver, QUIRK_FAILS_SILENTLY) && notice->fate != DONE)
+    if (run->world.quirks & QUIRK_FAILS_SILENTLY && notice->fate != DONE)
         return false;
     return notice->type == CL_COMPLETE || (notice->fate == DONE && !notice->user);
 }
@@ -102,26 +97,14 @@ static void check_notice(const struct run *run, const struct notice *notice)
                   notice->node, notice->type, notice->fate == DONE ? "ended well" : "failed", status);
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct notice *kept; /* guarded by lock */
+static struct notice *kept; /* those that may come after the sequence, until the process ends */
 
 unsigned notices_due(void)
 {
     unsigned due = 0;
-    pthread_mutex_lock(&lock);
     for (const struct notice *notice = kept; notice; notice = notice->next)
         due += atomic_load(&notice->calls) == 0;
-    pthread_mutex_unlock(&lock);
     return due;
-}
-
-/* Callbacks that may come after the sequence, until the process ends. */
-static void keep(struct notice *notice)
-{
-    pthread_mutex_lock(&lock);
-    notice->next = kept;
-    kept = notice;
-    pthread_mutex_unlock(&lock);
 }
 
 void notices_end(struct run *run)
@@ -130,9 +113,11 @@ void notices_end(struct run *run)
         struct notice *notice = run->notices;
         check_notice(run, notice);
         run->notices = notice->next;
-        if (is_sure(run, notice))
+        if (is_sure(run, notice)) {
             free(notice);
-        else
-            keep(notice);
+            continue;
+        }
+        notice->next = kept;
+        kept = notice;
     }
 }

@@ -1,8 +1,6 @@
 /* Commands that use memory: writes, reads, fills, copies, kernels. */
 #include "run.h"
 
-#include "quirks.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +53,7 @@ void box_sizes(const struct box *box, size_t at[3], size_t size[3])
 bool call_blocks(const struct call *call)
 {
     const struct run *run = call->run;
-    if (quirk(run->world.driver, QUIRK_BLOCKING_FINISHES) && model_held(&run->model, call->queue))
+    if (run->world.quirks & QUIRK_BLOCKING_FINISHES && model_held(&run->model, call->queue))
         return false;
     return call->op->flags & FLAG_BLOCKING && !call->pending && !call->wait_failed;
 }
@@ -77,8 +75,9 @@ bool call_accepted(struct call *call, cl_int code)
         return false;
     }
     /* Without memory to track a kernel's arguments their use is not checked. */
-    if (fault_met() != FAULT_OF_OPENCL || code != CL_SUCCESS || call->op->kind % OP_KINDS != OP_KERNEL)
-        expect(call->name, code, may_be ? CL_SUCCESS : w->not_acquired, may_not_be ? w->not_acquired : CL_SUCCESS);
+    if (fault_met() != FAULT_OF_OPENCL || code != CL_SUCCESS || op_kind(call->op) != OP_KERNEL)
+        expect(call->name, code, may_be ? CL_SUCCESS : w->api->not_acquired,
+               may_not_be ? w->api->not_acquired : CL_SUCCESS);
     for (unsigned i = 0; i < call->owner_count; i++) {
         if (code == CL_SUCCESS && fault_met() != FAULT_OF_OPENCL)
             model_learn(&call->run->model, call->owners[i], MAY_BE_ACQUIRED);
@@ -141,7 +140,7 @@ static void write_or_read(struct run *run, const struct op *op, bool write)
     if (!call_open(&call, run, op, NODE_COMMAND) || !call_pick(&call, op->target, op->flags & FLAG_TWIN, &place))
         return;
     if (place.child && place.child->image && (write || op->flags & FLAG_PART) &&
-        quirk(run->world.driver, QUIRK_BUFFER_IMAGES_IN_BYTES))
+        run->world.quirks & QUIRK_BUFFER_IMAGES_IN_BYTES)
         return;
     const struct memory *memory = &run->model.memories[place.memory];
     const struct box box = call_box(&call, &place);
@@ -298,5 +297,5 @@ void run_kernel(struct run *run, const struct op *op)
         if (call_accepted(&call, code))
             finish(&call, false);
     }
-    expect("clReleaseKernel", clReleaseKernel(kernel), CL_SUCCESS, CL_SUCCESS);
+    MUST(clReleaseKernel(kernel));
 }

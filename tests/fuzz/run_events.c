@@ -1,46 +1,22 @@
 /* Events, markers, barriers, and waiting. */
 #include "run.h"
 
-#include "quirks.h"
-
 #include <string.h>
 
-static bool is_over(const struct run *run, unsigned slot)
-{
-    return run->model.nodes[run->slots[slot].node].fate != PENDING;
-}
+/* What the event of a slot can be of. */
+enum { PENDING_USER = 1, PENDING_COMMAND = 2, OVER = 4 };
 
-static unsigned find_slot(const struct run *run, unsigned from, bool (*fits)(const struct run *, unsigned))
+/* A slot with one of them. SLOTS: there is none. */
+static unsigned find_slot(const struct run *run, unsigned from, int wanted)
 {
     for (unsigned i = 0; i < SLOTS; i++) {
-        const unsigned slot = (from + i) % SLOTS;
-        if (run->slots[slot].event && fits(run, slot))
-            return slot;
+        const struct slot *slot = &run->slots[(from + i) % SLOTS];
+        const struct node *node = &run->model.nodes[slot->node];
+        const int state = node->fate != PENDING ? OVER : node->kind == NODE_USER ? PENDING_USER : PENDING_COMMAND;
+        if (slot->event && state & wanted)
+            return (from + i) % SLOTS;
     }
     return SLOTS;
-}
-
-static bool is_any(const struct run *run, unsigned slot)
-{
-    (void)run;
-    (void)slot;
-    return true;
-}
-
-static bool is_user(const struct run *run, unsigned slot)
-{
-    return run->model.nodes[run->slots[slot].node].kind == NODE_USER;
-}
-
-static bool is_pending_user(const struct run *run, unsigned slot)
-{
-    return is_user(run, slot) && !is_over(run, slot);
-}
-
-/* A user event that is given back before it is set is not defined. */
-static bool can_drop(const struct run *run, unsigned slot)
-{
-    return !is_pending_user(run, slot);
 }
 
 /* ---- commands that only wait ---- */
@@ -49,12 +25,12 @@ static void mark(struct run *run, const struct op *op, bool barrier)
 {
     struct call call;
     cl_command_queue queue = run->world.queues[op->queue % QUEUES];
-    if (!barrier && quirk(run->world.driver, QUIRK_MARKER_WAITS_FOR_ALL) && model_held(&run->model, op->queue % QUEUES))
+    if (!barrier && run->world.quirks & QUIRK_MARKER_WAITS_FOR_ALL && model_held(&run->model, op->queue % QUEUES))
         return;
     if (!call_open(&call, run, op, barrier ? NODE_BARRIER : NODE_MARKER) || !call_order(&call))
         return;
-    if (barrier && call.wait_count && run->world.out_of_order[call.queue] &&
-        quirk(run->world.driver, QUIRK_BARRIER_FORGETS) && model_held(&run->model, call.queue)) {
+    if (barrier && call.wait_count && run->model.out_of_order[call.queue] &&
+        run->world.quirks & QUIRK_BARRIER_FORGETS && model_held(&run->model, call.queue)) {
         call_drop(&call);
         return;
     }
@@ -62,12 +38,10 @@ static void mark(struct run *run, const struct op *op, bool barrier)
     const cl_int code =
         TRY(barrier ? clEnqueueBarrierWithWaitList(queue, call.wait_count, call_waits(&call), call.place)
                     : clEnqueueMarkerWithWaitList(queue, call.wait_count, call_waits(&call), call.place));
-    if (fault_excuses(STEP_COMMAND, code, CL_SUCCESS)) {
+    if (succeeded(call.name, STEP_COMMAND, code))
+        call_succeed(&call);
+    else
         call_drop(&call);
-        return;
-    }
-    expect(call.name, code, CL_SUCCESS, CL_SUCCESS);
-    call_succeed(&call);
 }
 
 void run_marker(struct run *run, const struct op *op)
@@ -93,12 +67,10 @@ void run_user_event(struct run *run, const struct op *op)
         if (node < 0)
             return;
         run->slots[i] = (struct slot){TRY_MAKE(clCreateUserEvent(run->world.rig.context, &status)), node};
-        if (fault_excuses(STEP_COMMAND, status, CL_SUCCESS)) {
+        if (succeeded("clCreateUserEvent", STEP_COMMAND, status))
+            say(run, "    n%d is a user event", node);
+        else
             model_set(&run->model, node, false);
-            return;
-        }
-        expect("clCreateUserEvent", status, CL_SUCCESS, CL_SUCCESS);
-        say(run, "    n%d is a user event", node);
         return;
     }
 }
@@ -111,16 +83,14 @@ static bool any_command_pending(const struct run *run)
     return false;
 }
 
-void set_event(struct run *run, unsigned slot, bool failed)
+static void set_event(struct run *run, unsigned slot, bool failed)
 {
     const int node = run->slots[slot].node;
-    failed = failed && !(quirk(run->world.driver, QUIRK_NO_FAILURES) && any_command_pending(run));
+    failed = failed && !(run->world.quirks & QUIRK_NO_FAILURES && any_command_pending(run));
     say(run, "    n%d %s", node, failed ? "fails" : "is complete");
     const cl_int status = failed ? -17 : CL_COMPLETE;
-    cl_int code = TRY(clSetUserEventStatus(run->slots[slot].event, status));
-    if (fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
-        code = clSetUserEventStatus(run->slots[slot].event, status);
-    expect("clSetUserEventStatus", code, CL_SUCCESS, CL_SUCCESS);
+    if (!TRIED(clSetUserEventStatus(run->slots[slot].event, status)))
+        MUST(clSetUserEventStatus(run->slots[slot].event, status));
     struct set pending = {{0}};
     for (int i = 0; i < run->model.node_count; i++)
         if (run->model.nodes[i].fate == PENDING)
@@ -138,16 +108,22 @@ void set_event(struct run *run, unsigned slot, bool failed)
 
 void run_set_event(struct run *run, const struct op *op)
 {
-    const unsigned slot = find_slot(run, op->extra, is_pending_user);
+    const unsigned slot = find_slot(run, op->extra, PENDING_USER);
     if (slot < SLOTS)
         set_event(run, slot, (op->flags & FLAG_FAIL) && op->data % 2);
+}
+
+void end_user_events(struct run *run, unsigned failed)
+{
+    for (unsigned slot; (slot = find_slot(run, 0, PENDING_USER)) < SLOTS;)
+        set_event(run, slot, failed & 1 << slot % 6);
 }
 
 /* ---- what a program does with events ---- */
 
 void run_wait_event(struct run *run, const struct op *op)
 {
-    const unsigned slot = find_slot(run, op->extra, is_over);
+    const unsigned slot = find_slot(run, op->extra, OVER);
     if (slot == SLOTS)
         return;
     say(run, "    waits for n%d", run->slots[slot].node);
@@ -166,8 +142,7 @@ static void check_times(const struct run *run, unsigned slot)
     if (clGetEventProfilingInfo(event, names[0], sizeof(later), &later, NULL) != CL_SUCCESS)
         return;
     for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++, later = time) {
-        expect("clGetEventProfilingInfo", clGetEventProfilingInfo(event, names[i], sizeof(time), &time, NULL),
-               CL_SUCCESS, CL_SUCCESS);
+        MUST(clGetEventProfilingInfo(event, names[i], sizeof(time), &time, NULL));
         if (time > later)
             fuzz_fail("times are in the wrong order", "time 0x%x of n%d is later than the next one", names[i],
                       run->slots[slot].node);
@@ -177,17 +152,15 @@ static void check_times(const struct run *run, unsigned slot)
 void run_query_event(struct run *run, const struct op *op)
 {
     cl_int status = 1;
-    const unsigned slot = op->data % 4 ? find_slot(run, op->extra, is_any) : SLOTS;
+    const unsigned slot = op->data % 4 ? find_slot(run, op->extra, PENDING_USER | PENDING_COMMAND | OVER) : SLOTS;
     if (slot == SLOTS) {
         run_ask(run, op);
         return;
     }
     const struct node *node = &run->model.nodes[run->slots[slot].node];
-    const cl_int code =
-        TRY(clGetEventInfo(run->slots[slot].event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL));
-    if (fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
+    cl_event event = run->slots[slot].event;
+    if (!TRIED(clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL)))
         return;
-    expect("clGetEventInfo", code, CL_SUCCESS, CL_SUCCESS);
     say(run, "    n%d has status %d", run->slots[slot].node, status);
     if (node->fate == PENDING && !node->doomed && status <= CL_COMPLETE)
         fuzz_fail("an event is over too early", "n%d has status %d, but waits for a user event", run->slots[slot].node,
@@ -198,15 +171,14 @@ void run_query_event(struct run *run, const struct op *op)
 
 void drop_slot(struct run *run, unsigned slot)
 {
-    const cl_int code = TRY(clReleaseEvent(run->slots[slot].event));
-    if (!fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
-        expect("clReleaseEvent", code, CL_SUCCESS, CL_SUCCESS);
+    TRIED(clReleaseEvent(run->slots[slot].event));
     run->slots[slot].event = NULL;
 }
 
 void run_drop_event(struct run *run, const struct op *op)
 {
-    const unsigned slot = find_slot(run, op->extra, can_drop);
+    /* A user event that is given back before it is set is not defined. */
+    const unsigned slot = find_slot(run, op->extra, PENDING_COMMAND | OVER);
     if (slot < SLOTS)
         drop_slot(run, slot);
 }
@@ -222,7 +194,5 @@ void run_finish_queue(struct run *run, const struct op *op)
 
 void run_flush_queue(struct run *run, const struct op *op)
 {
-    const cl_int code = TRY(clFlush(run->world.queues[op->queue % QUEUES]));
-    if (!fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
-        expect("clFlush", code, CL_SUCCESS, CL_SUCCESS);
+    TRIED(clFlush(run->world.queues[op->queue % QUEUES]));
 }

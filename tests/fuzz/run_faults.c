@@ -106,17 +106,13 @@ static const char *struck(void)
     return !armed ? NULL : armed->of_direct3d ? fake_d3d_any_struck() : layer_struck();
 }
 
-/* A command of the driver that imports: it may have failed in the call, or in what follows from it. */
-static bool is_import(const char *name)
-{
-    static const char beginning[] = "external ";
-    return strncmp(name, beginning, sizeof(beginning) - 1) == 0;
-}
-
 enum fault fault_met(void)
 {
     const char *name = struck();
-    return !name ? FAULT_NONE : is_import(name) ? FAULT_OF_IMPORT : armed->means;
+    if (!name)
+        return FAULT_NONE;
+    /* A command of the driver that imports may have failed in the call, or in what follows from it. */
+    return strncmp(name, "external ", 9) == 0 ? FAULT_OF_IMPORT : armed->means;
 }
 
 bool fault_excuses(enum step step, cl_int code, cl_int by_direct3d)
@@ -152,7 +148,7 @@ static void decide(struct memory *memory, const unsigned char *found, const char
 static void decide_in_opencl(struct run *run, const struct target *t, struct memory *memory, cl_mem object)
 {
     unsigned char *found = malloc(memory->size);
-    if (world_peek(&run->world, t, object, found))
+    if (world_move(&run->world, t, object, found, false))
         decide(memory, found, "wrong bytes in OpenCL after a fault");
     free(found);
 }
@@ -231,24 +227,27 @@ bool fault_failed(struct call *call, cl_int code, bool release)
 
 /* ---- what is left ---- */
 
+/* And of Direct3D's objects. */
+enum { LIVE_OF_DIRECT3D = LIVES, LEVELS };
+
 struct level {
-    int live[LIVES];
-    int direct3d;
+    int live[LEVELS];
 };
 
 static struct level level(void)
 {
-    struct level now = {.direct3d = (int)fake_d3d_live()};
+    struct level now = {{0}};
     for (int i = 0; i < LIVES; i++)
         now.live[i] = layer_live((enum live)i);
     now.live[LIVE_BLOCKS] -= (int)notices_due(); /* cld3d keeps a block for each */
+    now.live[LIVE_OF_DIRECT3D] = (int)fake_d3d_live();
     return now;
 }
 
 static int growth(const struct level *from, const struct level *to)
 {
-    int most = to->direct3d - from->direct3d;
-    for (int i = 0; i < LIVES; i++)
+    int most = 0;
+    for (int i = 0; i < LEVELS; i++)
         most = to->live[i] - from->live[i] > most ? to->live[i] - from->live[i] : most;
     return most;
 }
@@ -283,11 +282,9 @@ void run_whole(const struct sequence *s, bool verbose)
     /* What a process keeps, it keeps once; what each run leaves is lost. */
     for (int i = 0; i < REPEATS && growth(&before, &first) > 0 && growth(&first, &now) >= i; i++)
         now = run_once(s, false, &first);
-    if (growth(&before, &first) > 0 && growth(&first, &now) >= REPEATS)
-        fuzz_fail("something is left",
-                  "%d contexts, %d queues, %d memory objects, %d programs, %d kernels, %d events, %d blocks and "
-                  "%d objects of Direct3D are left by %d runs",
-                  now.live[0] - first.live[0], now.live[1] - first.live[1], now.live[2] - first.live[2],
-                  now.live[3] - first.live[3], now.live[4] - first.live[4], now.live[5] - first.live[5],
-                  now.live[6] - first.live[6], now.direct3d - first.direct3d, REPEATS);
+    static const char *const names[LEVELS] = {"contexts", "queues", "memory objects", "programs",
+                                              "kernels",  "events", "blocks",         "objects of Direct3D"};
+    for (int i = 0; i < LEVELS && growth(&before, &first) > 0 && growth(&first, &now) >= REPEATS; i++)
+        if (now.live[i] - first.live[i] >= REPEATS)
+            fuzz_fail("something is left", "%d %s are left by %d runs", now.live[i] - first.live[i], names[i], REPEATS);
 }

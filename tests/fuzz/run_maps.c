@@ -2,8 +2,6 @@
  * and acquires of it go on. */
 #include "run.h"
 
-#include "quirks.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,7 +119,7 @@ static void keep_event(struct call *call, int node)
         return;
     run->kept[node] = call->event;
     if (call->slot >= 0)
-        expect("clRetainEvent", clRetainEvent(call->event), CL_SUCCESS, CL_SUCCESS);
+        MUST(clRetainEvent(call->event));
 }
 
 void run_map(struct run *run, const struct op *op)
@@ -183,7 +181,7 @@ static void add_effect(struct call *call, const struct mapping *mapping, const u
 {
     const bool old = mapping->stale || mapping->gone;
     const bool writes =
-        mapping->writes || (old && mapping->target->format && quirk(call->run->world.driver, QUIRK_UNMAP_WRITES_BACK));
+        mapping->writes || (old && mapping->target->format && call->run->world.quirks & QUIRK_UNMAP_WRITES_BACK);
     struct effect *effect = node_effect(call->node, writes ? EFFECT_UNMAP : EFFECT_MAP, writes ? mapping->memory : -1,
                                         writes ? -1 : mapping->memory);
     effect->box = mapping->box;

@@ -64,17 +64,17 @@ void run_create(struct run *run, const struct op *op)
     if (!t->object && model_in_motion(&run->model, t->d3d))
         return; /* nothing orders a new object's acquire behind an old one's release */
     cl_mem object = TRY_MAKE(world_create(&run->world, t, flags[op->data % 4], &status));
-    if (fault_excuses(STEP_OBJECT, status, run->world.invalid_resource)) {
+    if (fault_excuses(STEP_OBJECT, status, run->world.api->invalid_resource)) {
         say(run, "    fails: %d", status);
         if (object)
             fuzz_fail("clCreateFrom... gives an object and an error", "object %p with status %d", (void *)object,
                       status);
         return;
     }
-    const bool duplicate = t->object && run->world.no_duplicates;
+    const bool duplicate = t->object && !run->world.dx9;
     say(run, "    creates object %u: %d", op->target % TARGETS, status);
-    expect("clCreateFrom...", status, duplicate ? run->world.invalid_resource : CL_SUCCESS,
-           duplicate ? run->world.invalid_resource : CL_SUCCESS);
+    expect("clCreateFrom...", status, duplicate ? run->world.api->invalid_resource : CL_SUCCESS,
+           duplicate ? run->world.api->invalid_resource : CL_SUCCESS);
     if ((object == NULL) != (status != CL_SUCCESS))
         fuzz_fail("clCreateFrom... gives an object and an error", "object %p with status %d", (void *)object, status);
     if (!object)
@@ -82,7 +82,7 @@ void run_create(struct run *run, const struct op *op)
     const int memory = t->object ? -1 : t->direct ? t->d3d : model_memory(&run->model, t->extent, t->texel, NULL);
     const int shared = model_shared(&run->model, memory, t->d3d);
     if (shared < 0) {
-        expect("clReleaseMemObject", clReleaseMemObject(object), CL_SUCCESS, CL_SUCCESS);
+        MUST(clReleaseMemObject(object));
         return;
     }
     t->object = object;
@@ -91,28 +91,14 @@ void run_create(struct run *run, const struct op *op)
     t->shared = shared;
 }
 
-/* And gives the reference back. */
-static void retain_queue(cl_command_queue queue)
-{
-    if (fault_excuses(STEP_COMMAND, TRY(clRetainCommandQueue(queue)), CL_SUCCESS))
-        return;
-    const cl_int code = TRY(clReleaseCommandQueue(queue));
-    if (!fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
-        expect("clReleaseCommandQueue", code, CL_SUCCESS, CL_SUCCESS);
-}
-
 void run_retain(struct run *run, const struct op *op)
 {
     struct target *t = &run->world.targets[op->target % TARGETS];
-    if (!t->object) {
-        retain_queue(run->world.queues[op->queue % QUEUES]);
-        return;
-    }
-    const cl_int code = TRY(clRetainMemObject(t->object));
-    if (fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
-        return;
-    expect("clRetainMemObject", code, CL_SUCCESS, CL_SUCCESS);
-    t->refs++;
+    cl_command_queue queue = run->world.queues[op->queue % QUEUES];
+    if (t->object)
+        t->refs += TRIED(clRetainMemObject(t->object));
+    else if (TRIED(clRetainCommandQueue(queue)))
+        TRIED(clReleaseCommandQueue(queue));
 }
 
 void run_drop(struct run *run, const struct op *op)
@@ -121,9 +107,7 @@ void run_drop(struct run *run, const struct op *op)
     if (!t->object || (t->refs == 1 && is_mapped(run, t->object)))
         return;
     say(run, "    drops object %u, %u references", op->target % TARGETS, t->refs);
-    const cl_int code = TRY(clReleaseMemObject(t->object));
-    if (!fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
-        expect("clReleaseMemObject", code, CL_SUCCESS, CL_SUCCESS);
+    TRIED(clReleaseMemObject(t->object));
     if (--t->refs == 0)
         t->object = NULL;
 }
@@ -204,8 +188,7 @@ static void check_type(const struct call *call, cl_command_type right)
     cl_command_type type = 0;
     if (!call->place || fault_met() == FAULT_OF_OPENCL)
         return;
-    expect("clGetEventInfo", clGetEventInfo(call->event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL), CL_SUCCESS,
-           CL_SUCCESS);
+    MUST(clGetEventInfo(call->event, CL_EVENT_COMMAND_TYPE, sizeof(type), &type, NULL));
     if (type != right)
         fuzz_fail("an event has the wrong type", "the event's type is 0x%x, not 0x%x", type, right);
 }
@@ -242,14 +225,14 @@ void run_acquire(struct run *run, const struct op *op)
     say_objects(&call, code);
     if (fault_failed(&call, code, false))
         return;
-    expect("acquire", code, fits & 1 ? CL_SUCCESS : run->world.already_acquired,
-           fits & 2 ? run->world.already_acquired : CL_SUCCESS);
+    expect("acquire", code, fits & 1 ? CL_SUCCESS : run->world.api->already_acquired,
+           fits & 2 ? run->world.api->already_acquired : CL_SUCCESS);
     learn_all(&call, code, MAY_BE_IDLE);
     if (code != CL_SUCCESS) {
         call_drop(&call);
         return;
     }
-    check_type(&call, run->world.command_acquire);
+    check_type(&call, run->world.api->command_acquire);
     call_succeed(&call);
     for (unsigned i = 0; i < call.shared_count; i++)
         mappings_acquired(run, call.shared[i]->shared);
@@ -285,13 +268,14 @@ void run_release(struct run *run, const struct op *op)
         call_drop(&call); /* the acquire, or an event of the list, has failed meanwhile */
         return;
     }
-    expect("release", code, fits & 1 ? failed : run->world.not_acquired, fits & 2 ? run->world.not_acquired : failed);
+    expect("release", code, fits & 1 ? failed : run->world.api->not_acquired,
+           fits & 2 ? run->world.api->not_acquired : failed);
     learn_all(&call, code == failed ? CL_SUCCESS : code, MAY_BE_ACQUIRED);
     if (code != CL_SUCCESS) {
         call_drop(&call);
         return;
     }
-    check_type(&call, run->world.command_release);
+    check_type(&call, run->world.api->command_release);
     for (unsigned i = 0; i < call.shared_count; i++)
         mappings_released(run, call.shared[i]->shared);
     release_is_over(run, call_succeed(&call));
@@ -330,15 +314,6 @@ static void use_again(struct run *run, uint8_t target)
     run_finish(run, 0);
 }
 
-static void end_user_events(struct run *run)
-{
-    const unsigned end = run->sequence->setting.end;
-    for (unsigned i = 0; i < SLOTS; i++)
-        if (run->slots[i].event && run->model.nodes[run->slots[i].node].fate == PENDING &&
-            run->model.nodes[run->slots[i].node].kind == NODE_USER)
-            set_event(run, i, end & 1 << i % 6);
-}
-
 static void drop_rest(struct run *run)
 {
     for (unsigned i = 0; i < TARGETS; i++)
@@ -351,13 +326,13 @@ static void drop_rest(struct run *run)
             drop_slot(run, i);
     for (int i = 0; i < run->model.node_count; i++)
         if (run->kept[i])
-            expect("clReleaseEvent", clReleaseEvent(run->kept[i]), CL_SUCCESS, CL_SUCCESS);
+            MUST(clReleaseEvent(run->kept[i]));
 }
 
 void run_end(struct run *run)
 {
     const unsigned end = run->sequence->setting.end;
-    end_user_events(run);
+    end_user_events(run, end);
     run_settle(run);
     for (int i = 0; i < QUEUES; i++)
         run_finish(run, i);
@@ -398,10 +373,10 @@ void run_end_lost(struct run *run)
             continue;
         const cl_int acquired = w->acquire(w->queues[0], 1, &object, 0, NULL, NULL);
         if (acquired != CL_SUCCESS || !run->other) /* which may have another device */
-            expect("an acquire without a device", acquired, CL_OUT_OF_RESOURCES, w->already_acquired);
+            expect("an acquire without a device", acquired, CL_OUT_OF_RESOURCES, w->api->already_acquired);
         const cl_int code = w->release(w->queues[0], 1, &object, 0, NULL, NULL);
         if (code != CL_SUCCESS)
-            expect("a release without a device", code, CL_OUT_OF_RESOURCES, w->not_acquired);
+            expect("a release without a device", code, CL_OUT_OF_RESOURCES, w->api->not_acquired);
     }
     drop_rest(run);
 }

@@ -8,9 +8,8 @@ static cl_mem make_part(const struct target *t, struct child *child, size_t unit
     const cl_buffer_region region = {op->extra % units * unit,
                                      unit * (1 + op->extra / 16 % (units - op->extra % units))};
     cl_mem part = TRY_MAKE(clCreateSubBuffer(t->object, 0, CL_BUFFER_CREATE_TYPE_REGION, &region, &status));
-    if (fault_excuses(STEP_COMMAND, status, CL_SUCCESS))
+    if (!succeeded("clCreateSubBuffer", STEP_COMMAND, status))
         return NULL;
-    expect("clCreateSubBuffer", status, CL_SUCCESS, CL_SUCCESS);
     *child = (struct child){
         .object = part, .at = (unsigned)region.origin, .size = (unsigned)region.size, .shared = t->shared};
     return part;
@@ -32,9 +31,7 @@ static cl_mem make_image(const struct run *run, const struct target *t, struct c
 static void drop_child(struct run *run, struct child *child)
 {
     say(run, "    drops a part");
-    const cl_int code = TRY(clReleaseMemObject(child->object));
-    if (!fault_excuses(STEP_COMMAND, code, CL_SUCCESS))
-        expect("clReleaseMemObject", code, CL_SUCCESS, CL_SUCCESS);
+    TRIED(clReleaseMemObject(child->object));
     child->object = NULL;
 }
 

@@ -13,22 +13,17 @@ struct find {
     uint64_t ran;   /* sequences before that */
 };
 
-/* Seeds from `first` up to, without it, `end`; no new one begins when the seconds are over. */
+/* So many seeds from the first; no new one begins at the end, which is a time of watch_now. */
 struct seeds {
-    uint64_t first, end;
-    unsigned ops; /* in a sequence, about */
-    double seconds;
+    uint64_t first, count, before; /* sequences that have run before, to be told */
+    unsigned ops;                  /* in a sequence, about */
+    double end;
 };
 
-/* Runs the sequences of seeds in one child. `report` is called about every second. */
-struct find watch_seeds(const struct seeds *seeds, void (*report)(uint64_t ran));
+/* Runs the sequences of seeds in one child. Tells now and then how many have run. */
+struct find watch_seeds(const struct seeds *seeds);
 /* Runs one sequence, so many times. With `verbose` the child tells each call on standard output. */
 struct find watch_one(const struct sequence *s, unsigned times, bool verbose);
-
-/* Runs the sequences of files, each once, in one child. The find's seed is the number of the file. */
-struct find watch_files(char *const *names, unsigned count);
-/* The same in groups of `threads` sequences at a time, in one device and context. */
-struct find watch_threads(const struct seeds *seeds, unsigned threads, void (*report)(uint64_t ran));
 
 double watch_now(void);
 

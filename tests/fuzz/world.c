@@ -1,6 +1,5 @@
 #include "world.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,11 +38,6 @@ static const struct {
     {(D3DFORMAT)MAKEFOURCC('Y', 'V', '1', '2'), DX9_PLAIN, 8, 4, 2},
     {D3DFMT_A8L8, DX9_DYNAMIC_LEVEL, 5, 4, 0},
 };
-
-static bool is_planar(const struct target *t)
-{
-    return t->planes > 1;
-}
 
 struct target *world_first(struct target *t)
 {
@@ -84,7 +78,7 @@ void world_d3d_write(struct world *w, struct target *first, const unsigned char 
 {
     if (w->dx9)
         CHECK(dx9_write(&first->surface, bytes));
-    else if (is_planar(first))
+    else if (first->planes > 1)
         write_planar(w, first, bytes);
     else
         rig_write(&w->rig, first->resource, &first->desc, first->subresource, bytes);
@@ -100,11 +94,6 @@ void world_d3d_read(struct world *w, struct target *first, unsigned char *bytes)
 
 /* ---- targets ---- */
 
-static const struct format *planar_format(unsigned plane)
-{
-    return format_named(plane ? DXGI_FORMAT_R8G8_UNORM : DXGI_FORMAT_R8_UNORM);
-}
-
 static bool open_target(struct world *w, struct target *t, unsigned number)
 {
     const bool planar = shapes[number].desc.format == DXGI_FORMAT_NV12;
@@ -113,7 +102,8 @@ static bool open_target(struct world *w, struct target *t, unsigned number)
     t->subresource = shapes[number].subresource;
     t->plane = shapes[number].plane;
     t->planes = planar ? 2 : 1;
-    t->format = planar ? planar_format(t->plane) : t->desc.height ? format_named(t->desc.format) : NULL;
+    if (t->desc.height)
+        t->format = format_named(!planar ? t->desc.format : t->plane ? DXGI_FORMAT_R8G8_UNORM : DXGI_FORMAT_R8_UNORM);
     t->texel = t->format ? format_texel(t->format) : 1;
     if (planar) {
         t->extent[0] = t->desc.width >> t->plane;
@@ -146,24 +136,22 @@ static bool open_target9(struct world *w, struct target *t, unsigned number)
     return true;
 }
 
-bool world_peek(struct world *w, const struct target *t, cl_mem object, unsigned char *bytes)
+bool world_move(struct world *w, const struct target *t, cl_mem object, void *bytes, bool in)
 {
-    const size_t none[3] = {0}, size[3] = {t->extent[0], t->extent[1], t->extent[2]};
-    const cl_int status =
-        t->format ? clEnqueueReadImage(w->rig.queue, object, CL_TRUE, none, size, 0, 0, bytes, 0, NULL, NULL)
-                  : clEnqueueReadBuffer(w->rig.queue, object, CL_TRUE, 0, size[0], bytes, 0, NULL, NULL);
+    static const size_t none[3];
+    const size_t size[3] = {t->extent[0], t->extent[1], t->extent[2]};
+    cl_command_queue queue = w->rig.queue;
+    cl_int status;
+    if (t->format)
+        status = in ? clEnqueueWriteImage(queue, object, CL_TRUE, none, size, 0, 0, bytes, 0, NULL, NULL)
+                    : clEnqueueReadImage(queue, object, CL_TRUE, none, size, 0, 0, bytes, 0, NULL, NULL);
+    else
+        status = in ? clEnqueueWriteBuffer(queue, object, CL_TRUE, 0, size[0], bytes, 0, NULL, NULL)
+                    : clEnqueueReadBuffer(queue, object, CL_TRUE, 0, size[0], bytes, 0, NULL, NULL);
     return CHECK_INT(status, CL_SUCCESS);
 }
 
 /* ---- objects that are Direct3D's memory itself ---- */
-
-static bool fill(cl_command_queue queue, cl_mem object, const struct target *t, const void *bytes)
-{
-    const size_t none[3] = {0}, size[3] = {t->extent[0], t->extent[1], t->extent[2]};
-    return CHECK_INT(t->format ? clEnqueueWriteImage(queue, object, CL_TRUE, none, size, 0, 0, bytes, 0, NULL, NULL)
-                               : clEnqueueWriteBuffer(queue, object, CL_TRUE, 0, size[0], bytes, 0, NULL, NULL),
-                     CL_SUCCESS);
-}
 
 /* Whether Direct3D sees what OpenCL writes before any release: tried once for each kind of target. */
 static bool shows_at_once(struct world *w, struct target *t)
@@ -176,7 +164,7 @@ static bool shows_at_once(struct world *w, struct target *t)
     world_d3d_write(w, first, before);
     cl_mem object = world_create(w, t, 0, &status);
     if (CHECK_INT(status, CL_SUCCESS) && CHECK_INT(w->acquire(w->rig.queue, 1, &object, 0, NULL, NULL), CL_SUCCESS)) {
-        fill(w->rig.queue, object, t, bytes);
+        world_move(w, t, object, bytes, true);
         world_d3d_read(w, first, after);
         CHECK_INT(w->release(w->rig.queue, 1, &object, 0, NULL, NULL), CL_SUCCESS);
     }
@@ -192,22 +180,18 @@ static bool shows_at_once(struct world *w, struct target *t)
 static bool is_direct(struct world *w, struct target *t)
 {
     static enum { UNKNOWN, NO, YES } known[FAMILIES][TARGETS];
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     const char *transport = getenv("CLD3D_TEST_TRANSPORT");
     const size_t number = (size_t)(t - w->targets);
     if (!transport || !*transport)
         return false;
-    pthread_mutex_lock(&lock);
     if (known[w->base->family][number] == UNKNOWN)
         known[w->base->family][number] = shows_at_once(w, t) ? YES : NO;
-    const bool direct = known[w->base->family][number] == YES;
-    pthread_mutex_unlock(&lock);
-    return direct;
+    return known[w->base->family][number] == YES;
 }
 
 /* ---- Direct3D's first contents ---- */
 
-static bool open_contents(struct world *w, struct model *m, struct target *first)
+static void open_contents(struct world *w, struct model *m, struct target *first)
 {
     unsigned char *bytes = calloc(1, world_bytes(first)), *at = bytes;
     for (unsigned p = 0; p < first->planes; p++)
@@ -218,7 +202,6 @@ static bool open_contents(struct world *w, struct model *m, struct target *first
         at += m->memories[first[p].d3d].size;
     }
     free(bytes);
-    return true;
 }
 
 static bool open_targets(struct world *w, struct model *m)
@@ -227,8 +210,7 @@ static bool open_targets(struct world *w, struct model *m)
         if (!(w->dx9 ? open_target9(w, &w->targets[i], i) : open_target(w, &w->targets[i], i)))
             return false;
     for (unsigned i = 0; i < TARGETS; i += w->targets[i].planes)
-        if (!open_contents(w, m, &w->targets[i]))
-            return false;
+        open_contents(w, m, &w->targets[i]);
     return true;
 }
 
@@ -298,21 +280,17 @@ static const char *kernel_name(const struct target *t)
     }
 }
 
-static pthread_mutex_t building = PTHREAD_MUTEX_INITIALIZER;
-
 cl_kernel world_kernel(struct world *w, const struct target *t)
 {
     const char *name = kernel_name(t), *text = source;
     cl_int status = CL_SUCCESS;
     if (!name)
         return NULL;
-    pthread_mutex_lock(&building);
     if (!w->base->program) {
         w->base->program = clCreateProgramWithSource(w->rig.context, 1, &text, NULL, &status);
         CHECK_INT(status, CL_SUCCESS);
         CHECK_INT(clBuildProgram(w->base->program, 1, &w->rig.cl_device, "", NULL, NULL), CL_SUCCESS);
     }
-    pthread_mutex_unlock(&building);
     cl_kernel kernel = clCreateKernel(w->base->program, name, &status);
     CHECK_INT(status, CL_SUCCESS);
     return kernel;
@@ -320,50 +298,14 @@ cl_kernel world_kernel(struct world *w, const struct target *t)
 
 /* ---- opening and closing ---- */
 
-static enum driver driver_of(cl_platform_id platform)
+static unsigned quirks_of(cl_platform_id platform)
 {
     char name[128] = "", version[256] = "";
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL);
-    if (strstr(name, "Portable Computing Language")) {
-        clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version) - 1, version, NULL);
-        return strstr(version, " PoCL 7.") ? DRIVER_POCL_7 : DRIVER_POCL;
-    }
-    return strstr(name, "rusticl") ? DRIVER_RUSTICL : DRIVER_OTHER;
-}
-
-static void use_d3d1x(struct world *w, const struct rig_api *api)
-{
-    w->acquire = w->rig.acquire;
-    w->release = w->rig.release;
-    w->invalid_device = api->invalid_device;
-    w->invalid_resource = api->invalid_resource;
-    w->already_acquired = api->already_acquired;
-    w->not_acquired = api->not_acquired;
-    w->command_acquire = api->command_acquire;
-    w->command_release = api->command_release;
-    w->no_duplicates = true;
-}
-
-static void use_dx9(struct world *w)
-{
-    w->dx9 = true;
-    w->acquire = (rig_enqueue)w->base->dx9_rig.acquire;
-    w->release = (rig_enqueue)w->base->dx9_rig.release;
-    w->invalid_device = CL_INVALID_DX9_MEDIA_ADAPTER_KHR;
-    w->invalid_resource = CL_INVALID_DX9_MEDIA_SURFACE_KHR;
-    w->already_acquired = CL_DX9_MEDIA_SURFACE_ALREADY_ACQUIRED_KHR;
-    w->not_acquired = CL_DX9_MEDIA_SURFACE_NOT_ACQUIRED_KHR;
-    w->command_acquire = CL_COMMAND_ACQUIRE_DX9_MEDIA_SURFACES_KHR;
-    w->command_release = CL_COMMAND_RELEASE_DX9_MEDIA_SURFACES_KHR;
-}
-
-/* Those of rusticl 25.0 that are to be out of order run in order: what waits beside a held command would wait for ever. */
-static bool in_order_even_so(const struct world *w)
-{
-    pthread_mutex_lock(&building);
-    const bool in_order = !rig_in_any_order(w->rig.cl_device);
-    pthread_mutex_unlock(&building);
-    return in_order;
+    clGetPlatformInfo(platform, CL_PLATFORM_VERSION, sizeof(version) - 1, version, NULL);
+    if (strstr(name, "Portable Computing Language"))
+        return QUIRKS_OF_POCL | (strstr(version, " PoCL 7.") ? QUIRK_NEEDS_CALLBACKS : 0);
+    return strstr(name, "rusticl") ? QUIRKS_OF_RUSTICL : 0;
 }
 
 static bool open_queue(struct world *w, struct model *m, unsigned number, unsigned kind)
@@ -376,14 +318,14 @@ static bool open_queue(struct world *w, struct model *m, unsigned number, unsign
     w->queues[number] = TRY_MAKE(clCreateCommandQueue(w->rig.context, w->rig.cl_device, properties, &status));
     if (fault_excuses(STEP_COMMAND, status, CL_SUCCESS))
         w->queues[number] = clCreateCommandQueue(w->rig.context, w->rig.cl_device, properties, &status);
-    w->out_of_order[number] = kind & 1;
     if (status == CL_INVALID_QUEUE_PROPERTIES && kind & 1)
         return open_queue(w, m, number, kind & 2);
-    if (status == CL_SUCCESS && kind & 1 && in_order_even_so(w)) {
+    /* Those of rusticl 25.0 that are to be out of order run in order: what waits beside a held command would wait for ever. */
+    if (status == CL_SUCCESS && kind & 1 && !rig_in_any_order(w->rig.cl_device)) {
         CHECK_INT(clReleaseCommandQueue(w->queues[number]), CL_SUCCESS);
         return open_queue(w, m, number, kind & 2);
     }
-    model_queue(m, (int)number, kind & 1);
+    m->out_of_order[number] = kind & 1;
     return CHECK_INT(status, CL_SUCCESS);
 }
 
@@ -407,11 +349,11 @@ bool world_open(struct world *w, struct model *m, const struct setting *setting,
     if (!w->base)
         return false;
     w->rig = w->base->rig;
-    if (w->base->dx9)
-        use_dx9(w);
-    else
-        use_d3d1x(w, w->rig.api);
-    w->driver = driver_of(w->rig.platform);
+    w->api = w->base->api;
+    w->dx9 = w->base->dx9;
+    w->acquire = w->dx9 ? (rig_enqueue)w->base->dx9_rig.acquire : w->rig.acquire;
+    w->release = w->dx9 ? (rig_enqueue)w->base->dx9_rig.release : w->rig.release;
+    w->quirks = quirks_of(w->rig.platform);
     for (unsigned i = 0; i < QUEUES; i++)
         if (!open_queue(w, m, i, setting->queues[i]))
             return false;

@@ -7,11 +7,9 @@
 #include "../common/shared.h"
 #include "model.h"
 #include "ops.h"
+#include "quirks.h"
 
 enum { TARGETS = 8, QUEUES = 3, CHILDREN = 2 };
-
-/* Which defects of the OpenCL below have to be gone round (quirks.c). */
-enum driver { DRIVER_OTHER, DRIVER_POCL, DRIVER_POCL_7, DRIVER_RUSTICL };
 
 /* A sub-buffer of a shared buffer, or an image of one. It keeps what it was made of. */
 struct child {
@@ -47,8 +45,9 @@ struct target {
 struct base {
     bool is_open, dx9;
     unsigned family;
-    struct base *first; /* whose device this one's context is on; NULL: it has its own */
-    struct rig rig;     /* of Direct3D 9 too: platform, device, context */
+    struct base *first;        /* whose device this one's context is on; NULL: it has its own */
+    struct rig rig;            /* of Direct3D 9 too: platform, device, context */
+    const struct rig_api *api; /* the codes of Direct3D 9 too */
     struct dx9 dx9_rig;
     cl_program program; /* NULL: not built yet */
     cl_context plain;   /* without interop; NULL: not made yet */
@@ -58,15 +57,12 @@ struct base {
 
 struct world {
     struct base *base;
-    enum driver driver;
+    unsigned quirks; /* of the OpenCL below */
     bool dx9;
-    struct rig rig; /* the base's */
+    struct rig rig;            /* the base's */
+    const struct rig_api *api; /* the base's */
     rig_enqueue acquire, release;
-    cl_int invalid_device, invalid_resource, already_acquired, not_acquired;
-    cl_command_type command_acquire, command_release;
-    bool no_duplicates; /* of objects of one subresource */
     cl_command_queue queues[QUEUES];
-    bool out_of_order[QUEUES];
     struct target targets[TARGETS];
 };
 
@@ -81,8 +77,6 @@ enum base_place { PLACE_FIRST, PLACE_SAME_DEVICE, PLACE_OTHER_DEVICE, PLACES };
 
 /* A fresh one if `fresh` is set, or if it has served long enough. NULL with a failed check. */
 struct base *base_open(unsigned family, enum base_place place, bool fresh);
-/* Sequences run in several threads from here on: bases are shared and stay, and their devices protect themselves. */
-void base_share(void);
 /* A failed check if something still holds a device. */
 void base_close_all(void);
 /* A context of the base's device without interop, with a queue; NULL with a failed check. */
@@ -92,8 +86,8 @@ cl_mem world_create(struct world *w, const struct target *t, cl_mem_flags flags,
 /* In any context, of any resource. */
 cl_mem world_create_of(struct world *w, const struct target *t, cl_context context, cl_mem_flags flags, void *resource,
                        UINT index, cl_int *status);
-/* All bytes of an object of the target's shape that nothing uses. False: the driver does not give them. */
-bool world_peek(struct world *w, const struct target *t, cl_mem object, unsigned char *bytes);
+/* All bytes to or from an object of the target's shape that nothing uses. False: the driver does not move them. */
+bool world_move(struct world *w, const struct target *t, cl_mem object, void *bytes, bool in);
 /* The twin, made at its first use; NULL: no room in the model. */
 cl_mem world_twin(struct world *w, struct model *m, struct target *t);
 /* A kernel that computes from one object into another of the same format, or NULL: there is none for such objects. */
