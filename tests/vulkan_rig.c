@@ -211,9 +211,12 @@ bool vulkan_make_image(struct vulkan_rig *rig, const VkImageCreateInfo *info, Vk
                                                      .image = made->image};
     const void *chain = dedicates ? &dedicated : NULL;
     const VkExportMemoryAllocateInfo export = {VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, chain, rig->exports};
+    const VkImportMemoryFdInfoKHR import = {VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR, chain,
+                                            VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, rig->import};
     made->offset = dedicates ? 0 : offset;
-    return give_memory(rig, &needs.memoryRequirements, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
-                       rig->exports ? &export : chain, made);
+    if (rig->exports || rig->import)
+        chain = rig->import ? (const void *)&import : &export;
+    return give_memory(rig, &needs.memoryRequirements, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, chain, made);
 }
 
 bool vulkan_make_buffer(struct vulkan_rig *rig, VkDeviceSize size, VkBufferUsageFlags usage, struct vulkan_thing *made)

@@ -42,6 +42,7 @@ struct vulkan_rig {
     const char *extension;                   /* one that devices are created with */
     bool never_dedicates;                    /* images do not get dedicated memory, even if it is preferred */
     VkExternalMemoryHandleTypeFlags exports; /* the handle types as which the memory of images is exported */
+    int32_t import;                          /* the file that images have their memory from; 0: none */
     struct vulkan_thing staging;             /* a buffer of VULKAN_MOST bytes that the host sees */
 #define X(name) PFN_vk##name name;
     VULKAN_INSTANCE_FUNCTIONS(X)

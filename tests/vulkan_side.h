@@ -85,6 +85,18 @@ static inline bool side_done(uint64_t result)
     return result == 1;
 }
 
+/* An image, and what the layer tells of it. */
+static inline bool side_make_image(struct vulkan_rig *rig, const VkImageCreateInfo *info, VkDeviceSize offset,
+                                   struct vulkan_thing *made, struct vulkan_image *found)
+{
+    return vulkan_make_image(rig, info, offset, made) &&
+           side_done(side.find_image(HANDLE_NUMBER(made->image), found, side_why));
+}
+
+/* Of images that the program itself shares. */
+static const VkExternalMemoryImageCreateInfo by_file = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
+                                                        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+
 static inline unsigned side_files(void)
 {
     unsigned count = 0;

@@ -35,15 +35,20 @@ VULKAN_CASE("which images are exportable", which, open_export)
     struct vulkan_thing image;
     struct vulkan_image found;
     VkImageCreateInfo infos[] = {vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 128, 128),
-                                 vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 128, 127), frame(), frame(), frame()};
+                                 vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 128, 127),
+                                 frame(),
+                                 frame(),
+                                 frame(),
+                                 frame()};
     infos[2].tiling = VK_IMAGE_TILING_LINEAR;
     infos[3].format = VK_FORMAT_D32_SFLOAT;
     infos[4].mipLevels = 4; /* and only sampled */
     for (size_t i = 0; i < sizeof(infos) / sizeof(infos[0]); i++) {
+        rig->never_dedicates = i == 5;
         if (!vulkan_make_image(rig, &infos[i], 4096, &image))
             continue;
         if (i > 0) {
-            CHECK_INT(image.offset, 4096); /* nobody has asked for memory of its own */
+            CHECK_INT(image.offset, 4096); /* nobody has asked for memory of its own, or nobody got it */
             CHECK_INT(is_shared(image.image), 0);
         } else if (side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why))) {
             CHECK_INT(found.tiling, VK_IMAGE_TILING_OPTIMAL);
@@ -75,60 +80,40 @@ CASE("the same functions as without the layer", same_functions)
     vulkan_close(&rigs[0]);
 }
 
-/* An image in memory that is not dedicated to it is not shared. */
-VULKAN_CASE("images without dedicated memory", not_dedicated, open_export)
-{
-    struct vulkan_thing image;
-    const VkImageCreateInfo info = frame();
-    rig->never_dedicates = true;
-    if (vulkan_make_image(rig, &info, 4096, &image)) {
-        CHECK_INT(is_shared(image.image), 0);
-        vulkan_drop(rig, &image);
-    }
-}
-
 /* ---- bytes ---- */
 
 /* The image of another device over the same memory. */
-static bool import_image(struct vulkan_rig *rig, const VkImageCreateInfo *like, int32_t file, uint64_t size,
-                         struct vulkan_thing *made)
+static bool import_image(struct vulkan_rig *rig, const VkImageCreateInfo *like, int32_t file, struct vulkan_thing *made)
 {
-    const VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
-                                                      VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     VkImageCreateInfo info = *like;
-    info.pNext = &external;
-    memset(made, 0, sizeof(*made));
-    VkMemoryRequirements needs;
-    if (!CHECK_INT(rig->CreateImage(rig->device, &info, NULL, &made->image), VK_SUCCESS))
-        return false;
-    rig->GetImageMemoryRequirements(rig->device, made->image, &needs);
-    const VkMemoryDedicatedAllocateInfo dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
-                                                     .image = made->image};
-    const VkImportMemoryFdInfoKHR import = {VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR, &dedicated,
-                                            VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT, file};
-    const VkMemoryAllocateInfo allocate = {
-        VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, &import, size,
-        vulkan_memory_type(rig, needs.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)};
-    return CHECK_INT(rig->AllocateMemory(rig->device, &allocate, NULL, &made->memory), VK_SUCCESS) &&
-           CHECK_INT(rig->BindImageMemory(rig->device, made->image, made->memory, 0), VK_SUCCESS);
+    info.pNext = &by_file;
+    rig->import = file;
+    const bool is_made = vulkan_make_image(rig, &info, 0, made);
+    rig->import = 0;
+    return is_made;
 }
 
-static bool open_two(struct vulkan_rig *rig, struct vulkan_rig *other)
+/* A case that gets two devices. */
+static void with_two(void (*body)(struct vulkan_rig *rig, struct vulkan_rig *other))
 {
-    if (!open_export(rig))
-        return false;
-    *other = *rig;
-    if (vulkan_open_device(other))
-        return true;
-    vulkan_close(rig);
-    return false;
+    struct vulkan_rig rig, other;
+    if (!open_export(&rig))
+        return;
+    other = rig;
+    if (vulkan_open_device(&other)) {
+        body(&rig, &other);
+        vulkan_close_device(&other);
+    }
+    vulkan_close(&rig);
 }
 
-static void close_two(struct vulkan_rig *rig, struct vulkan_rig *other)
-{
-    vulkan_close_device(other);
-    vulkan_close(rig);
-}
+#define TWO_CASE(text, name)                                            \
+    static void name(struct vulkan_rig *rig, struct vulkan_rig *other); \
+    CASE(text, name##_of_two)                                           \
+    {                                                                   \
+        with_two(name);                                                 \
+    }                                                                   \
+    static void name(struct vulkan_rig *rig, struct vulkan_rig *other)
 
 static const struct vulkan_part all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, WIDTH, HEIGHT, 1, 4};
 
@@ -137,8 +122,7 @@ static bool import_found(struct vulkan_rig *other, const VkImageCreateInfo *info
                          struct vulkan_thing *imported)
 {
     int32_t file = -1;
-    return side_done(side.export(found->memory.memory, &file, side_why)) &&
-           import_image(other, info, file, found->memory.memory_size, imported);
+    return side_done(side.export(found->memory.memory, &file, side_why)) && import_image(other, info, file, imported);
 }
 
 static unsigned char sent[WIDTH * HEIGHT * 4], got[WIDTH * HEIGHT * 4];
@@ -161,97 +145,71 @@ static void exchange(struct vulkan_rig *rig, VkImage image, struct vulkan_rig *o
     }
 }
 
-CASE("images are passed to another device and back", another_device)
+TWO_CASE("images are passed to another device and back", another_device)
 {
-    struct vulkan_rig rig, other;
     struct vulkan_thing image, imported;
     struct vulkan_image found;
-    if (!open_two(&rig, &other))
-        return;
     const VkImageCreateInfo info = frame();
-    if (vulkan_make_image(&rig, &info, 0, &image) &&
-        side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why)) &&
-        import_found(&other, &info, &found, &imported)) {
-        exchange(&rig, image.image, &other, imported.image);
-        vulkan_drop(&rig, &image); /* the import lives on */
-        vulkan_get(&other, imported.image, &all, got, VULKAN_FROM_OUTSIDE);
+    if (side_make_image(rig, &info, 0, &image, &found) && import_found(other, &info, &found, &imported)) {
+        exchange(rig, image.image, other, imported.image);
+        vulkan_drop(rig, &image); /* the import lives on */
+        vulkan_get(other, imported.image, &all, got, VULKAN_FROM_OUTSIDE);
         CHECK_MEM(got, sent, sizeof(sent));
-        vulkan_drop(&other, &imported);
+        vulkan_drop(other, &imported);
     }
-    close_two(&rig, &other);
 }
 
 /* ---- images that the program itself shares ---- */
 
-static const VkExternalMemoryImageCreateInfo by_file = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
-                                                        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-
-static VkImageCreateInfo external_frame(void)
-{
-    VkImageCreateInfo info = frame();
-    info.pNext = &by_file;
-    return info;
-}
-
 /* The program's export and the layer's are the same memory. Another device has imported each. */
-CASE("images that the program exports", own_exports)
+TWO_CASE("images that the program exports", own_exports)
 {
-    struct vulkan_rig rig, other;
     struct vulkan_thing image, imported[2];
     struct vulkan_image found;
-    if (!open_two(&rig, &other))
-        return;
     const unsigned files = side_files();
-    const VkImageCreateInfo info = external_frame(), plain = frame();
-    rig.exports = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
-    if (vulkan_make_image(&rig, &info, 0, &image) &&
-        side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why))) {
+    VkImageCreateInfo info = frame();
+    const VkImageCreateInfo plain = frame();
+    info.pNext = &by_file;
+    rig->exports = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    if (side_make_image(rig, &info, 0, &image, &found)) {
         const VkMemoryGetFdInfoKHR get = {VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, NULL, image.memory,
                                           VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
         int file = -1;
         CHECK(found.memory.exportable && found.memory.dedicated && !found.memory.mapped);
         CHECK_INT(found.memory.memory_size, image.size);
-        CHECK_INT(rig.GetMemoryFdKHR(rig.device, &get, &file), VK_SUCCESS);
-        if (import_image(&other, &plain, file, image.size, &imported[0]) &&
-            import_found(&other, &plain, &found, &imported[1])) {
+        CHECK_INT(rig->GetMemoryFdKHR(rig->device, &get, &file), VK_SUCCESS);
+        if (import_image(other, &plain, file, &imported[0]) && import_found(other, &plain, &found, &imported[1])) {
             for (unsigned i = 0; i < 2; i++) {
-                exchange(&rig, image.image, &other, imported[i].image);
-                vulkan_drop(&other, &imported[i]);
+                exchange(rig, image.image, other, imported[i].image);
+                vulkan_drop(other, &imported[i]);
             }
         }
-        vulkan_drop(&rig, &image);
+        vulkan_drop(rig, &image);
     }
     CHECK_INT(side_files(), files);
-    close_two(&rig, &other);
 }
 
 /* What the program has imported is exported once more. */
-CASE("images that the program has imported", own_imports)
+TWO_CASE("images that the program has imported", own_imports)
 {
-    struct vulkan_rig rig, other;
     struct vulkan_thing image, imported, again;
     struct vulkan_image found;
-    if (!open_two(&rig, &other))
-        return;
     const unsigned files = side_files();
     const VkImageCreateInfo info = frame();
     for (unsigned i = 0; i < 50; i++)
-        if (vulkan_make_image(&rig, &info, 0, &image) &&
-            side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why)) &&
-            import_found(&other, &info, &found, &imported) &&
+        if (side_make_image(rig, &info, 0, &image, &found) && import_found(other, &info, &found, &imported) &&
             side_done(side.find_image(HANDLE_NUMBER(imported.image), &found, side_why)) &&
-            CHECK(found.memory.exportable && found.memory.dedicated) && import_found(&rig, &info, &found, &again)) {
+            CHECK(found.memory.exportable && found.memory.dedicated) && import_found(rig, &info, &found, &again)) {
             if (i == 0) {
-                exchange(&other, imported.image, &rig, again.image);
-                vulkan_get(&rig, image.image, &all, got, VULKAN_FROM_OUTSIDE);
+                exchange(other, imported.image, rig, again.image);
+                vulkan_get(rig, image.image, &all, got, VULKAN_FROM_OUTSIDE);
                 CHECK_MEM(got, sent, sizeof(sent));
             }
-            vulkan_drop(&rig, &again);
-            vulkan_drop(&other, &imported);
-            vulkan_drop(&rig, &image);
+            vulkan_drop(rig, &again);
+            vulkan_drop(other, &imported);
+            vulkan_drop(rig, &image);
         }
     CHECK_INT(side_files(), files);
-    close_two(&rig, &other);
 }
 
 VULKAN_CASE("buffers by their addresses", buffers, open_export)
@@ -285,16 +243,13 @@ VULKAN_CASE("buffers by their addresses", buffers, open_export)
 
 /* ---- images that are passed ---- */
 
-CASE("images that are not passed", passes_refused)
+TWO_CASE("images that are not passed", passes_refused)
 {
-    struct vulkan_rig rig, other;
     struct vulkan_thing image, second, of_other;
     struct vulkan_image found;
-    if (!open_two(&rig, &other))
-        return;
     const VkImageCreateInfo info = frame();
-    if (vulkan_make_image(&rig, &info, 0, &image) && vulkan_make_image(&rig, &info, 0, &second) &&
-        vulkan_make_image(&other, &info, 0, &of_other)) {
+    if (vulkan_make_image(rig, &info, 0, &image) && vulkan_make_image(rig, &info, 0, &second) &&
+        vulkan_make_image(other, &info, 0, &of_other)) {
         const uint64_t handle = HANDLE_NUMBER(image.image), general = VK_IMAGE_LAYOUT_GENERAL;
         const struct vulkan_move good[] = {MOVE(handle, general, 0), MOVE(HANDLE_NUMBER(second.image), general, 0)};
         const struct vulkan_move bad[][2] = {
@@ -309,15 +264,14 @@ CASE("images that are not passed", passes_refused)
         CHECK_INT(side.pass(NULL, 0, 0, side_why), 1);
         CHECK(side.find_image(handle, &found, NULL) && found.outside == 0);
         static unsigned char bytes[WIDTH * HEIGHT * 4];
-        vulkan_put(&rig, image.image, &all, bytes, VULKAN_DISCARD);
-        vulkan_put(&rig, second.image, &all, bytes, VULKAN_DISCARD);
+        vulkan_put(rig, image.image, &all, bytes, VULKAN_DISCARD);
+        vulkan_put(rig, second.image, &all, bytes, VULKAN_DISCARD);
         side_done(side.pass(good, 2, 0, side_why));
         side_done(side.pass(good, 2, 1, side_why));
-        vulkan_drop(&other, &of_other);
-        vulkan_drop(&rig, &second);
-        vulkan_drop(&rig, &image);
+        vulkan_drop(other, &of_other);
+        vulkan_drop(rig, &second);
+        vulkan_drop(rig, &image);
     }
-    close_two(&rig, &other);
 }
 
 /* ---- file descriptors ---- */
@@ -331,8 +285,7 @@ VULKAN_CASE("10,000 exports leave no file descriptor; none is left", files, open
     int32_t taken[256] = {-1};
     unsigned bad = 0, count = 0;
     const VkImageCreateInfo info = frame();
-    if (vulkan_make_image(rig, &info, 0, &image) &&
-        side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why))) {
+    if (side_make_image(rig, &info, 0, &image, &found)) {
         const unsigned before = side_files();
         for (unsigned i = 0; i < CYCLES; i++)
             bad += !side.export(found.memory.memory, &taken[0], NULL) || !side.close((uint64_t)taken[0]);

@@ -156,8 +156,6 @@ VULKAN_CASE("what is not shared", not_shared, open_layer)
 {
     struct vulkan_image found;
     struct vulkan_place place;
-    const VkExternalMemoryImageCreateInfo external = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
-                                                      VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     /* Of some swap chain. Its own images are none that a program makes. */
     const VkImageSwapchainCreateInfoKHR chain = {VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR, NULL,
                                                  VK_NULL_HANDLE};
@@ -168,7 +166,7 @@ VULKAN_CASE("what is not shared", not_shared, open_layer)
         vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64)};
     infos[1].samples = VK_SAMPLE_COUNT_4_BIT;
     infos[1].usage |= VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
-    infos[3].pNext = &external;
+    infos[3].pNext = &by_file;
     infos[4].imageType = VK_IMAGE_TYPE_1D;
     infos[5].flags = VK_IMAGE_CREATE_ALIAS_BIT;
     infos[6].pNext = &chain;
@@ -261,8 +259,7 @@ CASE("memory that is held", held)
     struct vulkan_thing image;
     struct vulkan_image found;
     int32_t file;
-    if (vulkan_make_image(&rig, &info, 0, &image) &&
-        side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why))) {
+    if (side_make_image(&rig, &info, 0, &image, &found)) {
         const uint64_t memory = found.memory.memory;
         unsigned char *bytes = (unsigned char *)(uintptr_t)found.memory.mapped;
         CHECK_INT(side.give_back(memory), 0);
@@ -282,9 +279,7 @@ CASE("memory that is held", held)
     CHECK_REFUSED(side.hold(0, side_why));
     CHECK_REFUSED(side.hold(UINT64_MAX, side_why));
     CHECK_INT(side.give_back(UINT64_MAX), 0);
-    if (vulkan_make_image(&rig, &info, 0, &image) &&
-        side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why)) &&
-        side_done(side.hold(found.memory.memory, side_why))) {
+    if (side_make_image(&rig, &info, 0, &image, &found) && side_done(side.hold(found.memory.memory, side_why))) {
         unsigned char *bytes = (unsigned char *)(uintptr_t)found.memory.mapped;
         memset(bytes, 0x33, found.memory.size);
         vulkan_drop(&rig, &image);

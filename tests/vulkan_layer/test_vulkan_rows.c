@@ -7,11 +7,16 @@ enum { WIDTH = 256, HEIGHT = 128, MOST = 1 << 20, CYCLES = 2000 };
 
 static _Alignas(VULKAN_ROWS_PAGE) unsigned char memory[MOST];
 
-static bool open_rows(struct vulkan_rig *rig, const char *method)
+static bool open_with(struct vulkan_rig *rig, const char *method)
 {
     setenv("CLD3D_VULKAN", method, 1);
     setenv("CLD3D_VULKAN_SMALLEST", "1", 1);
     return open_layer(rig);
+}
+
+static bool open_rows(struct vulkan_rig *rig)
+{
+    return open_with(rig, "record");
 }
 
 static VkImageCreateInfo frame(void)
@@ -89,108 +94,89 @@ static void both_ways(struct vulkan_rig *rig, const VkImageCreateInfo *info, con
     vulkan_drop(rig, &image);
 }
 
-static const char *const methods[] = {"record", "mapped", "export"};
-
-CASE("levels and layers come over and go back, with each method", levels)
+/* Each of two parts beside the other, with as many of the layer's methods. */
+static void with_methods(unsigned methods, const VkImageCreateInfo *info, const struct vulkan_part parts[2])
 {
-    const struct vulkan_part level = {VK_IMAGE_ASPECT_COLOR_BIT, 2, 1, WIDTH / 4, HEIGHT / 4, 1, 4},
-                             rest = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, WIDTH / 2, HEIGHT / 2, 1, 4};
-    VkImageCreateInfo info = frame();
-    info.mipLevels = 3;
-    info.arrayLayers = 2;
-    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+    static const char *const names[] = {"record", "mapped", "export"};
+    for (unsigned i = 0; i < methods; i++) {
         struct vulkan_rig rig;
-        if (!open_rows(&rig, methods[i]))
+        if (!open_with(&rig, names[i]))
             return;
-        both_ways(&rig, &info, &level, &rest);
+        rig.exports = info->pNext ? by_file.handleTypes : 0;
+        if (vulkan_has_format(&rig, info->format, VK_IMAGE_TILING_OPTIMAL)) {
+            both_ways(&rig, info, &parts[0], &parts[1]);
+            both_ways(&rig, info, &parts[1], &parts[0]);
+        } else {
+            SKIP("the driver has no images with planes");
+        }
         vulkan_close(&rig);
     }
 }
 
-/* Images that the program itself shares need no export of ours. */
+CASE("levels and layers come over and go back, with each method", levels)
+{
+    const struct vulkan_part parts[] = {{VK_IMAGE_ASPECT_COLOR_BIT, 2, 1, WIDTH / 4, HEIGHT / 4, 1, 4},
+                                        {VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, WIDTH / 2, HEIGHT / 2, 1, 4}};
+    VkImageCreateInfo info = frame();
+    info.mipLevels = 3;
+    info.arrayLayers = 2;
+    with_methods(3, &info, parts);
+}
+
+/* They need no export of ours. */
 CASE("images that the program itself shares, with each method", external)
 {
-    const VkExternalMemoryImageCreateInfo by_file = {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, NULL,
-                                                     VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const struct vulkan_part first = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, WIDTH, HEIGHT, 1, 4},
-                             second = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, WIDTH, HEIGHT, 1, 4};
+    const struct vulkan_part parts[] = {{VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, WIDTH, HEIGHT, 1, 4},
+                                        {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, WIDTH, HEIGHT, 1, 4}};
     VkImageCreateInfo info = frame();
     info.pNext = &by_file;
     info.arrayLayers = 2;
-    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
-        struct vulkan_rig rig;
-        if (!open_rows(&rig, methods[i]))
-            return;
-        rig.exports = by_file.handleTypes;
-        both_ways(&rig, &info, &first, &second);
-        vulkan_close(&rig);
-    }
+    with_methods(3, &info, parts);
 }
 
 CASE("slices", slices)
 {
-    const struct vulkan_part level = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 32, 16, 8, 4},
-                             rest = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, 16, 8, 4, 4};
+    const struct vulkan_part parts[] = {{VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 32, 16, 8, 4},
+                                        {VK_IMAGE_ASPECT_COLOR_BIT, 1, 0, 16, 8, 4, 4}};
     VkImageCreateInfo info = vulkan_image_info(VK_FORMAT_R8G8B8A8_UNORM, 32, 16);
-    struct vulkan_rig rig;
     info.imageType = VK_IMAGE_TYPE_3D;
     info.extent.depth = 8;
     info.mipLevels = 2;
-    if (!open_rows(&rig, "record"))
-        return;
-    both_ways(&rig, &info, &level, &rest);
-    vulkan_close(&rig);
+    with_methods(1, &info, parts);
 }
 
 CASE("planes", planes)
 {
+    const struct vulkan_part parts[] = {{VK_IMAGE_ASPECT_PLANE_0_BIT, 0, 0, WIDTH, HEIGHT, 1, 1},
+                                        {VK_IMAGE_ASPECT_PLANE_1_BIT, 0, 0, WIDTH / 2, HEIGHT / 2, 1, 2}};
     const VkImageCreateInfo info = vulkan_image_info(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, WIDTH, HEIGHT);
-    const struct vulkan_part both[] = {{VK_IMAGE_ASPECT_PLANE_0_BIT, 0, 0, WIDTH, HEIGHT, 1, 1},
-                                       {VK_IMAGE_ASPECT_PLANE_1_BIT, 0, 0, WIDTH / 2, HEIGHT / 2, 1, 2}};
-    struct vulkan_rig rig;
-    if (!open_rows(&rig, "record"))
-        return;
-    if (vulkan_has_format(&rig, info.format, VK_IMAGE_TILING_OPTIMAL)) {
-        both_ways(&rig, &info, &both[0], &both[1]);
-        both_ways(&rig, &info, &both[1], &both[0]);
-    } else {
-        SKIP("the driver has no images with planes");
-    }
-    vulkan_close(&rig);
+    with_methods(1, &info, parts);
 }
 
 /* What is recorded is as the program asked for it. */
-CASE("nothing is changed of an image", unchanged)
+VULKAN_CASE("nothing is changed of an image", unchanged, open_rows)
 {
-    struct vulkan_rig rig;
     struct vulkan_thing image;
     struct vulkan_image found;
-    if (!open_rows(&rig, "record"))
-        return;
     const VkImageCreateInfo info = frame();
-    if (vulkan_make_image(&rig, &info, 4096, &image)) {
+    if (side_make_image(rig, &info, 4096, &image, &found)) {
         CHECK_INT(image.offset, 4096); /* nobody has asked for memory of its own */
-        side_done(side.find_image(HANDLE_NUMBER(image.image), &found, side_why));
         CHECK_INT(found.tiling, VK_IMAGE_TILING_OPTIMAL);
         CHECK(!found.memory.memory && !found.memory.exportable && !found.memory.mapped);
-        vulkan_drop(&rig, &image);
+        vulkan_drop(rig, &image);
         CHECK_REFUSED(side.find_image(HANDLE_NUMBER(image.image) + 8, &found, side_why));
     }
-    vulkan_close(&rig);
 }
 
 /* Exported images, and those that stand for the program's. Bytes go from one to the other, and by linear memory. */
-CASE("images as rows, and images for trials", images)
+VULKAN_CASE("images as rows, and images for trials", images, open_rows)
 {
     const struct vulkan_part all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, VULKAN_ROWS_TRIAL_SIDE,
                                     VULKAN_ROWS_TRIAL_SIDE,    1, 4};
     static unsigned char sent[MOST], got[MOST];
-    struct vulkan_rig rig;
     struct vulkan_thing image;
-    if (!open_rows(&rig, "record"))
-        return;
     const VkImageCreateInfo info = frame();
-    if (vulkan_make_image(&rig, &info, 0, &image)) {
+    if (vulkan_make_image(rig, &info, 0, &image)) {
         struct vulkan_rows rows[] = {of_image(), of_image(), of_host()};
         const unsigned before = side_files();
         rows[0].kind = VULKAN_ROWS_TRIAL;
@@ -218,23 +204,19 @@ CASE("images as rows, and images for trials", images)
             CHECK_INT(side.drop_rows(rows[i].rows), 1);
         CHECK_REFUSED(side.find_image(rows[0].address, &(struct vulkan_image){0}, side_why));
         CHECK_INT(side_files(), before);
-        vulkan_drop(&rig, &image);
+        vulkan_drop(rig, &image);
     }
-    vulkan_close(&rig);
 }
 
-CASE("what is refused", refusals)
+VULKAN_CASE("what is refused", refusals, open_rows)
 {
     const struct vulkan_part all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, WIDTH, HEIGHT, 1, 4};
-    struct vulkan_rig rig;
     struct vulkan_thing image;
-    if (!open_rows(&rig, "record"))
-        return;
     const VkImageCreateInfo info = frame();
-    if (vulkan_make_image(&rig, &info, 0, &image)) {
+    if (vulkan_make_image(rig, &info, 0, &image)) {
         struct vulkan_rows rows = of_host(), bad[] = {of_host(), of_host(), of_host(), of_image()};
         static unsigned char bytes[MOST];
-        vulkan_put(&rig, image.image, &all, bytes, VULKAN_DISCARD);
+        vulkan_put(rig, image.image, &all, bytes, VULKAN_DISCARD);
         bad[0].kind = VULKAN_ROWS_TRIAL + 1;
         bad[1].kind = UINT32_MAX;
         bad[2].address += 3; /* not a page */
@@ -255,7 +237,7 @@ CASE("what is refused", refusals)
             CHECK_REFUSED(side.move_rows(&moves[i], 1, i % 2, side_why));
         CHECK_INT(side.fit_rows(rows.rows, 0), 0);
         CHECK_INT(side.fit_rows(0, HANDLE_NUMBER(image.image)), 0);
-        struct vulkan_rig other = rig;
+        struct vulkan_rig other = *rig;
         struct vulkan_thing of_other;
         if (CHECK(vulkan_open_device(&other)) && vulkan_make_image(&other, &info, 0, &of_other)) {
             CHECK_INT(side.fit_rows(rows.rows, HANDLE_NUMBER(of_other.image)), 0);
@@ -263,11 +245,10 @@ CASE("what is refused", refusals)
             vulkan_close_device(&other);
         }
         CHECK_INT(side.drop_rows(0), 0);
-        vulkan_drop(&rig, &image);
+        vulkan_drop(rig, &image);
         CHECK_REFUSED(side.move_rows(&large, 1, 0, side_why));
         CHECK_INT(side.drop_rows(rows.rows), 1);
     }
-    vulkan_close(&rig);
 }
 
 /* Rows end with their device, and leave nothing. */
@@ -276,7 +257,7 @@ CASE("they end with their device, and leave nothing", ends)
     struct vulkan_rig rig;
     struct vulkan_thing image;
     struct vulkan_rows rows = {.size = 0};
-    if (!open_rows(&rig, "record"))
+    if (!open_rows(&rig))
         return;
     const VkImageCreateInfo info = frame();
     if (vulkan_make_image(&rig, &info, 0, &image)) {
