@@ -37,16 +37,6 @@ static bool open_callbacks(struct base *base)
     return open_base(base);
 }
 
-/* Whether the layer of notices.c is there. */
-static bool has_notices(void)
-{
-    const char *layers = getenv("OPENCL_LAYERS");
-    if (layers && strstr(layers, "notices"))
-        return true;
-    SKIP("without the layer of notices.c");
-    return false;
-}
-
 /* ---- events ---- */
 
 enum { EVENTS = 10000, EVERY = 100, GATES = EVENTS / 1000 };
@@ -64,11 +54,14 @@ static void CL_CALLBACK on_inner(cl_event event, cl_int status, void *data)
     atomic_fetch_add(&inner, 1);
 }
 
-/* Another command with a callback of its own. */
+/* Another command with a callback of its own. A queue that goes cannot wait for this one. */
 static bool enqueue_inner(void)
 {
+    cl_int status = UNSET;
     cl_event event = NULL;
-    return clEnqueueMarkerWithWaitList(world.queue, 0, NULL, &event) == CL_SUCCESS &&
+    cl_command_queue own = clCreateCommandQueue(world.context, world.device, 0, &status);
+    return clReleaseCommandQueue(own) == CL_SUCCESS &&
+           clEnqueueMarkerWithWaitList(world.queue, 0, NULL, &event) == CL_SUCCESS &&
            clSetEventCallback(event, CL_COMPLETE, on_inner, NULL) == CL_SUCCESS && clFlush(world.queue) == CL_SUCCESS;
 }
 
@@ -167,38 +160,37 @@ CASE("ten thousand events of several threads", in_threads)
 
 /* ---- commands that fail ---- */
 
-static struct {
-    atomic_uint count;
-    cl_int status;
-} failed;
+static atomic_uint failed;
 
 static void CL_CALLBACK on_failure(cl_event event, cl_int status, void *data)
 {
-    (void)event, (void)data;
+    (void)event;
     note_place();
-    failed.status = status;
-    atomic_fetch_add(&failed.count, 1);
+    *(cl_int *)data = status;
+    atomic_fetch_add(&failed, 1);
 }
 
 /* Some drivers never call a function that was registered before the failure, and call one that was registered later with success. */
-CASE("a command that fails", failures)
+CASE("a command and a user event that fail", failures)
 {
     struct base base;
     cl_event marker = NULL;
+    cl_int early = UNSET, late = UNSET, of_gate = UNSET;
     if (!open_callbacks(&base))
         return;
     cl_event gate = user_event(&base);
     CHECK_INT(clEnqueueMarkerWithWaitList(base.queue, 1, &gate, &marker), CL_SUCCESS);
-    CHECK_INT(clSetEventCallback(marker, CL_COMPLETE, on_failure, NULL), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(gate, CL_COMPLETE, on_failure, &of_gate), CL_SUCCESS);
+    CHECK_INT(clSetEventCallback(marker, CL_COMPLETE, on_failure, &early), CL_SUCCESS);
     CHECK_INT(clFlush(base.queue), CL_SUCCESS);
+    CHECK_INT(failed, 0);
     set_event(gate, -4711);
-    for (unsigned i = 1; i <= 2 && wait_until(&failed.count, i); i++) {
-        CHECK_INT(failed.status, event_status(marker));
-        CHECK(failed.status < 0);
-        failed.status = CL_COMPLETE;
-        if (i == 1)
-            CHECK_INT(clSetEventCallback(marker, CL_COMPLETE, on_failure, NULL), CL_SUCCESS);
-    }
+    wait_until(&failed, 2);
+    CHECK_INT(clSetEventCallback(marker, CL_COMPLETE, on_failure, &late), CL_SUCCESS);
+    wait_until(&failed, 3);
+    CHECK_INT(of_gate, -4711);
+    CHECK(early < 0 && early == event_status(marker));
+    CHECK_INT(late, early);
     CHECK_INT(strange, 0);
     CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
     CHECK_INT(clReleaseEvent(gate), CL_SUCCESS);
@@ -299,7 +291,7 @@ static void CL_CALLBACK on_program_end(cl_program program, void *data)
 CASE("the ends of programs", program_ends)
 {
     struct base base;
-    if (!has_notices() || !open_callbacks(&base))
+    if (!has_layer("notices") || !open_callbacks(&base))
         return;
     cl_program program = program_of(&base, "kernel void k(global int *p) { p[0] = 1; }");
     atomic_store(&ends.count, 0);
@@ -363,7 +355,7 @@ CASE("errors of a context", context_errors)
 {
     struct base base;
     cl_int status = UNSET;
-    if (!has_notices() || !open_callbacks(&base))
+    if (!has_layer("notices") || !open_callbacks(&base))
         return;
     cl_context context = clCreateContext(NULL, 1, &base.device, on_error, &error, &status);
     CHECK_INT(status, CL_SUCCESS);

@@ -2,53 +2,41 @@
  * lacks has a clear error, and so has shared virtual memory for a 32-bit program over a 64-bit driver. */
 #include "bridge.h"
 
-static const char twice_source[] =
-    "kernel void twice(global int *p) { p[get_global_id(0)] *= 2; }\n"
-    "kernel void follow(global int *to, global long *at) { *to = *(global int *)*at; }\n";
+static const char twice_source[] = "kernel void twice(global int *p) { p[get_global_id(0)] *= 2; }\n";
 
 /* ---- shared virtual memory ---- */
 
 enum { NUMBERS = 16, SVM_BYTES = NUMBERS * sizeof(int) };
 
-static bool open_svm(struct base *base)
-{
-    if (!open_base(base))
-        return false;
-    if (has_svm(base))
-        return true;
-    SKIP("the device has no shared virtual memory here");
-    close_base(base);
-    return false;
-}
-
-CASE("shared virtual memory: commands", svm_commands)
+BASE_CASE("shared virtual memory", svm_commands)
 {
     const size_t count = NUMBERS;
     const int pattern = 21;
-    struct base base;
     cl_event events[2] = {NULL};
-    if (!open_svm(&base))
+    if (!has_svm(base)) {
+        SKIP("the device has no shared virtual memory here");
         return;
-    int *memory = clSVMAlloc(base.context, CL_MEM_READ_WRITE, SVM_BYTES, 0);
-    int *other = clSVMAlloc(base.context, CL_MEM_READ_WRITE, SVM_BYTES, 64), plain[NUMBERS] = {0};
-    cl_kernel kernel = built_kernel(&base, twice_source, "twice");
+    }
+    int *memory = clSVMAlloc(base->context, CL_MEM_READ_WRITE, SVM_BYTES, 0);
+    int *other = clSVMAlloc(base->context, CL_MEM_READ_WRITE, SVM_BYTES, 64), plain[NUMBERS] = {0};
+    cl_kernel kernel = built_kernel(base, twice_source, "twice");
     if (CHECK(memory != NULL) && CHECK(other != NULL)) {
         CHECK_INT((uintptr_t)other % 64, 0);
-        CHECK_INT(clEnqueueSVMMemFill(base.queue, memory, &pattern, sizeof(pattern), SVM_BYTES, 0, NULL, &events[0]),
+        CHECK_INT(clEnqueueSVMMemFill(base->queue, memory, &pattern, sizeof(pattern), SVM_BYTES, 0, NULL, &events[0]),
                   CL_SUCCESS);
         CHECK_INT(clSetKernelArgSVMPointer(kernel, 0, memory), CL_SUCCESS);
         CHECK_INT(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof(other), &other), CL_SUCCESS);
-        CHECK_INT(clEnqueueNDRangeKernel(base.queue, kernel, 1, NULL, &count, NULL, 1, events, NULL), CL_SUCCESS);
-        CHECK_INT(clEnqueueSVMMemcpy(base.queue, CL_TRUE, other, memory, SVM_BYTES, 0, NULL, NULL), CL_SUCCESS);
-        CHECK_INT(clEnqueueSVMMap(base.queue, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, other, SVM_BYTES, 0, NULL, NULL),
+        CHECK_INT(clEnqueueNDRangeKernel(base->queue, kernel, 1, NULL, &count, NULL, 1, events, NULL), CL_SUCCESS);
+        CHECK_INT(clEnqueueSVMMemcpy(base->queue, CL_TRUE, other, memory, SVM_BYTES, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(clEnqueueSVMMap(base->queue, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, other, SVM_BYTES, 0, NULL, NULL),
                   CL_SUCCESS);
         for (int i = 0; i < NUMBERS; i++) {
             CHECK_INT(other[i], 42);
             other[i] = i;
         }
-        CHECK_INT(clEnqueueSVMUnmap(base.queue, other, 0, NULL, NULL), CL_SUCCESS);
-        CHECK_INT(clEnqueueSVMMemcpy(base.queue, CL_FALSE, plain, other, SVM_BYTES, 0, NULL, &events[1]), CL_SUCCESS);
-        CHECK_INT(clFinish(base.queue), CL_SUCCESS);
+        CHECK_INT(clEnqueueSVMUnmap(base->queue, other, 0, NULL, NULL), CL_SUCCESS);
+        CHECK_INT(clEnqueueSVMMemcpy(base->queue, CL_FALSE, plain, other, SVM_BYTES, 0, NULL, &events[1]), CL_SUCCESS);
+        CHECK_INT(clFinish(base->queue), CL_SUCCESS);
         CHECK_INT(clWaitForEvents(2, events), CL_SUCCESS);
         for (int i = 0; i < NUMBERS; i++)
             CHECK_INT(plain[i], i);
@@ -56,42 +44,8 @@ CASE("shared virtual memory: commands", svm_commands)
         CHECK_INT(clReleaseEvent(events[1]), CL_SUCCESS);
     }
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    clSVMFree(base.context, memory);
-    clSVMFree(base.context, other);
-    close_base(&base);
-}
-
-/* A kernel follows an address that it was not given as an argument. */
-CASE("shared virtual memory: addresses", svm_addresses)
-{
-    const size_t one = 1;
-    const int seventy = 70;
-    struct base base;
-    if (!open_svm(&base))
-        return;
-    int *memory = clSVMAlloc(base.context, CL_MEM_READ_WRITE, SVM_BYTES, 0), found = 0;
-    cl_long at = (cl_long)(uintptr_t)memory;
-    cl_kernel kernel = built_kernel(&base, twice_source, "follow");
-    cl_mem to = make_buffer(&base, sizeof(found), &found), address = make_buffer(&base, sizeof(at), &at);
-    set_memory(kernel, 0, to);
-    set_memory(kernel, 1, address);
-    CHECK_INT(clEnqueueSVMMemFill(base.queue, memory, &seventy, sizeof(seventy), SVM_BYTES, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(clSetKernelExecInfo(kernel, CL_KERNEL_EXEC_INFO_SVM_PTRS, sizeof(memory), &memory), CL_SUCCESS);
-    CHECK_INT(clEnqueueNDRangeKernel(base.queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
-    read_all(&base, to, &found, sizeof(found));
-    CHECK_INT(found, 70);
-    cl_bool uses = CL_FALSE;
-    cl_int status = UNSET;
-    cl_mem buffer = clCreateBuffer(base.context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, SVM_BYTES, memory, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    CHECK_INT(clGetMemObjectInfo(buffer, CL_MEM_USES_SVM_POINTER, sizeof(uses), &uses, NULL), CL_SUCCESS);
-    CHECK_INT(uses, CL_TRUE);
-    release_memory(buffer);
-    release_memory(address);
-    release_memory(to);
-    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    clSVMFree(base.context, memory);
-    close_base(&base);
+    clSVMFree(base->context, memory);
+    clSVMFree(base->context, other);
 }
 
 /* Addresses of a 32-bit program have no meaning for a 64-bit driver. */

@@ -5,15 +5,6 @@
 
 static const char child_mark[] = "CLD3D_TEST_STACK";
 
-static bool has_layer(void)
-{
-    const char *layers = getenv("OPENCL_LAYERS");
-    if (layers && strstr(layers, "rocm_stack"))
-        return true;
-    SKIP("without the layer of rocm_stack.c");
-    return false;
-}
-
 /* ---- in the process of its own ---- */
 
 static cl_uint threads_seen(void)
@@ -123,21 +114,17 @@ static void main_first_and_deep(void)
 
 /* ---- the processes ---- */
 
-static const struct {
-    const char *name;
-    void (*run)(void);
-} orders[] = {{"main", main_first}, {"others", others_first}, {"deep", main_first_and_deep}};
+static void (*const orders[])(void) = {main_first, others_first, main_first_and_deep};
 
 /* What the process prints tells how it ended: Wine's status for one that a driver ends may be 0. */
-static void runs(const char *order)
+static void runs(unsigned order)
 {
-    char program[MAX_PATH], command[MAX_PATH + 8], line[512];
+    char program[MAX_PATH], command[MAX_PATH + 8], line[512], number[16];
     unsigned well = 0;
-    if (!has_layer())
-        return;
     GetModuleFileNameA(NULL, program, sizeof(program));
     snprintf(command, sizeof(command), "\"\"%s\"\"", program); /* cmd.exe takes the outer marks off */
-    SetEnvironmentVariableA(child_mark, order);
+    snprintf(number, sizeof(number), "%u", order);
+    SetEnvironmentVariableA(child_mark, number);
     FILE *child = _popen(command, "r");
     SetEnvironmentVariableA(child_mark, NULL);
     if (!CHECK(child != NULL))
@@ -151,32 +138,21 @@ static void runs(const char *order)
     CHECK_INT(well, 1);
 }
 
-CASE("the first call in the main thread", runs_main)
+CASE("the first calls in the main thread, in others before it, and deep in its stack", orders_run)
 {
-    runs("main");
-}
-
-CASE("the first calls in other threads, then in the main thread", runs_others)
-{
-    runs("others");
-}
-
-CASE("the first call deep in the main thread's stack", runs_deep)
-{
-    runs("deep");
+    for (unsigned order = 0; order < COUNT(orders) && has_layer("rocm_stack"); order++)
+        runs(order);
 }
 
 struct tap_case tap_case;
 
 int main(int argc, char **argv)
 {
-    char order[16] = "";
-    GetEnvironmentVariableA(child_mark, order, sizeof(order));
-    for (unsigned i = 0; i < COUNT(orders); i++)
-        if (strcmp(orders[i].name, order) == 0) {
-            orders[i].run();
-            puts(tap_case.failures == 0 && tap_case.checks > 0 ? "all is well" : "checks have failed");
-            return 0;
-        }
+    const char *order = getenv(child_mark);
+    if (order) {
+        orders[atoi(order)]();
+        puts(tap_case.failures == 0 && tap_case.checks > 0 ? "all is well" : "checks have failed");
+        return 0;
+    }
     return tap_run(argc, argv);
 }

@@ -49,19 +49,23 @@ static struct sigaction handler(int number)
     return action;
 }
 
+static bool has_wines_flags(const struct sigaction *action)
+{
+    return sigismember(&action->sa_mask, SIGUSR2) == 1 && (action->sa_flags & SA_ONSTACK) &&
+           (action->sa_flags & SA_SIGINFO) && !(action->sa_flags & (int)SA_RESETHAND);
+}
+
 static bool is_wines(int number)
 {
     const struct sigaction action = handler(number);
-    return action.sa_sigaction == wines && sigismember(&action.sa_mask, SIGUSR2) == 1 &&
-           (action.sa_flags & SA_ONSTACK) && (action.sa_flags & SA_SIGINFO) && !(action.sa_flags & (int)SA_RESETHAND);
+    return action.sa_sigaction == wines && has_wines_flags(&action);
 }
 
 static bool comes_to_wine(void)
 {
     const struct sigaction action = handler(SIGQUIT);
     const int before = *quits;
-    return raise(SIGQUIT) == 0 && *quits == before + 1 && sigismember(&action.sa_mask, SIGUSR2) == 1 &&
-           (action.sa_flags & SA_ONSTACK) && (action.sa_flags & SA_SIGINFO);
+    return raise(SIGQUIT) == 0 && *quits == before + 1 && has_wines_flags(&action);
 }
 
 /* After a call that took them all: what Wine had is Wine's again. The rest is the driver's: what Wine had no handler

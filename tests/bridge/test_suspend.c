@@ -1,74 +1,38 @@
 /* Threads are suspended, looked at and ended while a driver with a compiler is in the process, as debuggers, garbage
  * collectors and profilers do. Wine does it with signals, and PoCL's compiler takes them; the bridge keeps them
  * Wine's. What the driver itself needs a signal for still works. */
-#include "sharing.h"
+#include "bridge.h"
 
-enum { SECONDS = 200, THREADS = 8, TIMES = 20 };
+enum { THREADS = 8, TIMES = 20 };
 
-static cl_platform_id platform;
-static cl_device_id device;
-static cl_context context;
-
-/* ---- OpenCL ---- */
-
-static const char source[] = "kernel void divide(global int *a) { a[2] = a[0] / a[1]; a[3] = 42; }\n";
+static struct base base;
 
 static bool open_opencl(void)
 {
-    cl_int status = 1;
-    if (context)
-        return true;
-    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
-    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
-    context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
-    return CHECK_INT(status, CL_SUCCESS);
+    return base.context || open_base(&base);
 }
 
 /* Builds a kernel and divides the first number by the second. */
 static void divide(cl_int numbers[4])
 {
-    const char *text = source;
     const size_t one = 1;
-    cl_int status = 1;
-    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
-    CHECK_INT(clBuildProgram(program, 1, &device, "", NULL, NULL), CL_SUCCESS);
-    cl_kernel kernel = clCreateKernel(program, "divide", &status);
-    cl_mem buffer = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, 4 * sizeof(cl_int), numbers, &status);
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &status);
-    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(buffer), &buffer), CL_SUCCESS);
-    CHECK_INT(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, 4 * sizeof(cl_int), numbers, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
+    cl_kernel kernel =
+        built_kernel(&base, "kernel void divide(global int *a) { a[2] = a[0] / a[1]; a[3] = 42; }\n", "divide");
+    cl_mem buffer = make_buffer(&base, 4 * sizeof(cl_int), numbers);
+    set_memory(kernel, 0, buffer);
+    CHECK_INT(clEnqueueNDRangeKernel(base.queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
+    read_all(&base, buffer, numbers, 4 * sizeof(cl_int));
+    release_memory(buffer);
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
-    CHECK_INT(clReleaseProgram(program), CL_SUCCESS);
 }
 
 /* ---- threads ---- */
-
-/* Ends a program that hangs, and says so, unless it gets an end of its own. */
-static DWORD WINAPI watch(void *done)
-{
-    if (WaitForSingleObject(done, SECONDS * 1000) == WAIT_TIMEOUT) {
-        tap_line("Bail out! a thread is not suspended or ended in time");
-        TerminateProcess(GetCurrentProcess(), 1);
-    }
-    CloseHandle(done);
-    return 0;
-}
-
-static HANDLE watched(void)
-{
-    HANDLE done = CreateEventA(NULL, TRUE, FALSE, NULL);
-    CloseHandle(CreateThread(NULL, 0, watch, done, 0, NULL));
-    return done;
-}
 
 /* The thread has waited in the driver before, and does not any longer. */
 static DWORD WINAPI count(void *counter)
 {
     cl_int status = 1;
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &status);
+    cl_command_queue queue = clCreateCommandQueue(base.context, base.device, 0, &status);
     CHECK_INT(status, CL_SUCCESS);
     CHECK_INT(clFinish(queue), CL_SUCCESS);
     CHECK_INT(clReleaseCommandQueue(queue), CL_SUCCESS);
@@ -82,14 +46,14 @@ static HANDLE start_counting(atomic_uint *counter)
     atomic_store(counter, 0);
     HANDLE thread = CreateThread(NULL, 0, count, counter, 0, NULL);
     while (CHECK(thread != NULL) && atomic_load(counter) == 0)
-        let_others_run();
+        Sleep(0);
     return thread;
 }
 
 static bool stands_still(const atomic_uint *counter)
 {
     const unsigned before = atomic_load(counter);
-    pause_ms(10);
+    Sleep(10);
     return atomic_load(counter) == before;
 }
 
@@ -121,7 +85,7 @@ static void suspend(HANDLE thread, const atomic_uint *counter)
     CHECK_INT(ResumeThread(thread), 1);
     const unsigned before = atomic_load(counter);
     while (atomic_load(counter) == before)
-        let_others_run();
+        Sleep(0);
 }
 
 /* ---- cases ---- */
@@ -132,7 +96,6 @@ CASE("a thread is suspended, looked at and resumed", suspends)
     cl_int numbers[4] = {6, 3, 0, 0};
     if (!open_opencl())
         return;
-    HANDLE done = watched();
     HANDLE thread = start_counting(&counter);
     for (int i = 0; i < TIMES; i++)
         suspend(thread, &counter);
@@ -141,7 +104,6 @@ CASE("a thread is suspended, looked at and resumed", suspends)
     CHECK(TerminateThread(thread, 0));
     CHECK_INT(WaitForSingleObject(thread, INFINITE), WAIT_OBJECT_0);
     CloseHandle(thread);
-    SetEvent(done);
 }
 
 CASE("threads are ended close together", ends_together)
@@ -150,7 +112,6 @@ CASE("threads are ended close together", ends_together)
     HANDLE threads[THREADS];
     if (!open_opencl())
         return;
-    HANDLE done = watched();
     for (int time = 0; time < 4; time++) {
         for (int i = 0; i < THREADS; i++)
             threads[i] = start_counting(&counters[i]);
@@ -159,25 +120,16 @@ CASE("threads are ended close together", ends_together)
         CHECK_INT(WaitForMultipleObjects(THREADS, threads, TRUE, INFINITE), WAIT_OBJECT_0);
         for (int i = 0; i < THREADS; i++)
             CloseHandle(threads[i]);
-        pause_ms(100); /* Wine calls a thread ended before it is */
+        Sleep(100); /* Wine calls a thread ended before it is */
         for (int i = 0; i < THREADS; i++)
             CHECK(comes_to_rest(&counters[i]));
     }
     unsigned last[THREADS];
     for (int i = 0; i < THREADS; i++)
         last[i] = atomic_load(&counters[i]);
-    pause_ms(1000); /* one that runs on gets its turn, however many do */
+    Sleep(1000); /* one that runs on gets its turn, however many do */
     for (int i = 0; i < THREADS; i++)
         CHECK_INT(atomic_load(&counters[i]), last[i]);
-    SetEvent(done);
-}
-
-/* A 32-bit program in the new WoW64 has the host's 64-bit drivers. */
-static bool driver_has_32_bits(void)
-{
-    BOOL is_wow64 = FALSE;
-    CHECK(IsWow64Process(GetCurrentProcess(), &is_wow64));
-    return sizeof(void *) == 4 && !is_wow64;
 }
 
 /* What comes out is not defined, but the kernel goes on: PoCL has a handler for it, for 64 bits. */
@@ -186,7 +138,7 @@ CASE("a kernel divides by zero", divides_by_zero)
     cl_int numbers[4] = {6, 0, 0, 0};
     if (!open_opencl())
         return;
-    if (driver_has_32_bits() && is_pocl(platform)) {
+    if (sizeof(void *) == 4 && !in_wow64() && is_pocl(base.platform)) {
         SKIP("in 32 bits PoCL ends any program whose kernel divides by zero");
         return;
     }
