@@ -534,6 +534,15 @@ def wow64_file(functions):
     return c_file(out + bridge_table("__wine_unix_call_wow64_funcs", [f for f in functions if not wow64_lacks(f)], "wow64_on"))
 
 
+# -- what the layers of the tests write for each function -----------------------------------------------------------------
+
+def layer_calls_file(functions):
+    out = ["#ifndef CLD3D_TESTS_CALLS_GENERATED_H", "#define CLD3D_TESTS_CALLS_GENERATED_H", ""]
+    for f in functions:
+        out += [f"#define RESULT_{f.name} {f.result}", f"#define PARAMETERS_{f.name} {f.decl}", f"#define ARGUMENTS_{f.name} {f.args}"]
+    return c_file(out + ["", "#endif"])
+
+
 def outputs():
     functions = parse_header()
     bridge = [f for f in functions if bridged(f)]
@@ -548,6 +557,7 @@ def outputs():
         "src/bridge/tier_generated.c": tier_file(bridge),
         "src/bridge/wow64_generated.h": wow64_calls_file(bridge),
         "src/bridge/wow64_generated.c": wow64_file(bridge),
+        "tests/drivers/calls_generated.h": layer_calls_file([f for f in functions if f.known and not f.own]),
     }
 
 

@@ -1,7 +1,7 @@
-/* A thread's first call of a driver that looks at the thread's stack, as ROCm does (rocm_stack.c): in the main thread, in others before
+/* A thread's first call of a driver that looks at the thread's stack, as ROCm does (amd.c): in the main thread, in others before
  * and after it, and in a callback. Each order is that of a process of its own, which such a driver ends else. */
 #include "bridge.h"
-#include "rocm_stack.h"
+#include "amd.h"
 
 static const char child_mark[] = "CLD3D_TEST_STACK";
 
@@ -12,7 +12,7 @@ static cl_uint threads_seen(void)
     cl_platform_id platform = NULL;
     cl_uint count = 0;
     CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
-    CHECK_INT(clGetPlatformInfo(platform, ROCM_STACK_THREADS, sizeof(count), &count, NULL), CL_SUCCESS);
+    CHECK_INT(clGetPlatformInfo(platform, AMD_THREADS, sizeof(count), &count, NULL), CL_SUCCESS);
     return count;
 }
 
@@ -140,7 +140,7 @@ static void runs(unsigned order)
 
 CASE("the first calls in the main thread, in others before it, and deep in its stack", orders_run)
 {
-    for (unsigned order = 0; order < COUNT(orders) && has_layer("rocm_stack"); order++)
+    for (unsigned order = 0; order < COUNT(orders) && has_layer("amd"); order++)
         runs(order);
 }
 

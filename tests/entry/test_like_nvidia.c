@@ -1,5 +1,5 @@
 /* Where NVIDIA's driver answers otherwise than the specification says, contexts with interop answer as specified. The
- * driver is a real one under a layer (like_nvidia.c); the first case runs this program again over it. */
+ * driver is a real one under a layer (nvidia.c); the first case runs this program again over it. */
 #include "below.h"
 #include "lifetime.h"
 

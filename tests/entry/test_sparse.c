@@ -1,5 +1,5 @@
 /* Handles of a driver whose dispatch table has holes, as AMD's has: they are as good as any. The driver is a real one
- * under a layer (sparse.c); the first case runs this program again over it. */
+ * under a layer (amd.c); the first case runs this program again over it. */
 #include "sharing.h"
 
 static bool is_sparse(const void *handle)

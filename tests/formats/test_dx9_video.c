@@ -378,7 +378,7 @@ CASE("the rows of devices that have memory of their own are pinned", pinned_rows
 {
     char log_path[] = "/tmp/cld3d-pinned-XXXXXX";
     struct rig rig = {.api = &rig_d3d11};
-    if (!takes_layers("CLD3D_TEST_COPIES") || !rig_find_device(&rig, NULL))
+    if (!takes_layers("CLD3D_TEST_COPIES_LAYER") || !rig_find_device(&rig, NULL))
         return;
     if (device_takes_dense_rows(rig.cl_device)) {
         SKIP("no rows are pinned for a device that takes rows without gaps alone");
@@ -388,7 +388,7 @@ CASE("the rows of devices that have memory of their own are pinned", pinned_rows
     test_setenv("CLD3D_TEST_DRIVER", "has memory of its own");
     test_setenv("CLD3D_LOG", "debug");
     test_setenv("CLD3D_LOG_FILE", log_path);
-    CHECK_INT(run_over("CLD3D_TEST_COPIES", "memory of the device"), 2);
+    CHECK_INT(run_over("CLD3D_TEST_COPIES_LAYER", "memory of the device"), 2);
     test_setenv("CLD3D_TEST_DRIVER", NULL);
     test_setenv("CLD3D_LOG", NULL);
     test_setenv("CLD3D_LOG_FILE", NULL);

@@ -68,7 +68,7 @@ static void report_garbage(int failures, int index)
 }
 
 #ifndef _WIN32
-/* Where a driver's dispatch table has holes (sparse.c): a hole makes no garbage a handle. */
+/* Where a driver's dispatch table has holes (amd.c): a hole makes no garbage a handle. */
 CASE("garbage beside a dispatch table with holes", garbage_beside_holes)
 {
     CHECK_INT(run_over("CLD3D_TEST_SPARSE", " garbage for "), 4);

@@ -106,7 +106,7 @@ SHARING_CASE("chosen for devices that compute in the host's memory", chosen, 0)
 static void again(const char *setting, const char *value, const char *text)
 {
     test_setenv(setting, value);
-    CHECK_INT(run_over("CLD3D_TEST_COPIES", text), 2);
+    CHECK_INT(run_over("CLD3D_TEST_COPIES_LAYER", text), 2);
     test_setenv(setting, NULL);
 }
 
@@ -165,7 +165,7 @@ CASE("not for a driver that is wrong for it, in each way", wrong_drivers)
     }
     for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
         test_setenv("CLD3D_TEST_DRIVER", wrongs[i].driver);
-        if (!CHECK_INT(run_over("CLD3D_TEST_COPIES", "another driver"), 2))
+        if (!CHECK_INT(run_over("CLD3D_TEST_COPIES_LAYER", "another driver"), 2))
             printf("# with a driver that %s\n", wrongs[i].driver);
     }
     test_setenv("CLD3D_TEST_DRIVER", NULL);
@@ -370,7 +370,7 @@ SHARING_CASE("without counts: an object that is released while a command waits",
 
 CASE("an object that is released while a command waits and the driver can't tell", no_counts)
 {
-    CHECK_INT(run_child_over("CLD3D_TEST_COPIES", "without counts: ", "CLD3D_TEST_UNCOUNTED"), 2);
+    CHECK_INT(run_child_over("CLD3D_TEST_COPIES_LAYER", "without counts: ", "CLD3D_TEST_UNCOUNTED"), 2);
 }
 
 /* A callback may be one of the driver's threads, in which no trial of the device can be awaited. */

@@ -1,5 +1,5 @@
 /* Rows (transport/rows.c) over a Vulkan that is played, which records images and shares none: the kinds of memory, how each imitated
- * driver (tests/vulkan/external.c) sees them, what goes wrong, and what is kept. test_beside.c has planes and emulated formats. The
+ * driver (tests/drivers/external.c) sees them, what goes wrong, and what is kept. test_beside.c has planes and emulated formats. The
  * cases named "part" run in processes of their own, since what a pair of devices can is found out once. */
 #include "direct.h"
 

@@ -1,158 +1,183 @@
-/* The functions of the layer, each of which can fail. */
+/* The functions of OpenCL that cld3d and the fuzzer call, each of which can fail with the code that stands with it. */
 #include "layer.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#define PARTS(...) __VA_ARGS__
+#include "drivers/layer.h"
 
 /* ---- their code ---- */
 
-#define CALL(name, code, parameters, arguments)                           \
-    static cl_int CL_API_CALL faulty_##name parameters                    \
-    {                                                                     \
-        const cl_int fault = fault_call(#name, code);                     \
-        return fault == CL_SUCCESS ? fault_below->name arguments : fault; \
+/* Changes no references. */
+#define CALL(name, code)                                 \
+    REPLACES(name)                                       \
+    {                                                    \
+        const cl_int fault = fault_call(#name, code);    \
+        return fault == CL_SUCCESS ? PASS(name) : fault; \
     }
-#define QUERY(name, handle, key)                                                                \
-    CALL(name, CL_OUT_OF_RESOURCES, (handle of, key what, size_t room, void *to, size_t *size), \
-         (of, what, room, to, size))
 /* A release does its work even if it fails. */
-#define HANDLE(word, type, kind)                                                                 \
-    static cl_int CL_API_CALL faulty_clRetain##word(type handle)                                 \
-    {                                                                                            \
-        const cl_int fault = fault_call("clRetain" #word, CL_OUT_OF_RESOURCES);                  \
-        const cl_int status = fault == CL_SUCCESS ? fault_below->clRetain##word(handle) : fault; \
-        fault_count(LIVE_##kind, status == CL_SUCCESS ? 1 : 0);                                  \
-        return status;                                                                           \
-    }                                                                                            \
-    static cl_int CL_API_CALL faulty_clRelease##word(type handle)                                \
-    {                                                                                            \
-        const cl_int fault = fault_call("clRelease" #word, CL_OUT_OF_RESOURCES);                 \
-        const cl_int status = fault_below->clRelease##word(handle);                              \
-        fault_count(LIVE_##kind, status == CL_SUCCESS ? -1 : 0);                                 \
-        return fault == CL_SUCCESS ? status : fault;                                             \
+#define HANDLE(word, kind)                                                        \
+    REPLACES(clRetain##word)                                                      \
+    {                                                                             \
+        const cl_int fault = fault_call("clRetain" #word, CL_OUT_OF_RESOURCES);   \
+        const cl_int status = fault == CL_SUCCESS ? PASS(clRetain##word) : fault; \
+        fault_count(LIVE_##kind, status == CL_SUCCESS ? 1 : 0);                   \
+        return status;                                                            \
+    }                                                                             \
+    REPLACES(clRelease##word)                                                     \
+    {                                                                             \
+        const cl_int fault = fault_call("clRelease" #word, CL_OUT_OF_RESOURCES);  \
+        const cl_int status = PASS(clRelease##word);                              \
+        fault_count(LIVE_##kind, status == CL_SUCCESS ? -1 : 0);                  \
+        return fault == CL_SUCCESS ? status : fault;                              \
     }
-#define MAKE(name, code, type, kind, parameters, arguments)                                 \
-    static type CL_API_CALL faulty_##name(parameters, cl_int *errcode_ret)                  \
+#define MAKE(name, code, kind)                                                              \
+    REPLACES(name)                                                                          \
     {                                                                                       \
         const cl_int fault = fault_call(#name, code);                                       \
-        if (fault != CL_SUCCESS && errcode_ret)                                             \
-            *errcode_ret = fault;                                                           \
-        type made = fault == CL_SUCCESS ? fault_below->name(arguments, errcode_ret) : NULL; \
+        RESULT_##name made = fault == CL_SUCCESS ? PASS(name) : refuse(errcode_ret, fault); \
         fault_count(LIVE_##kind, made ? 1 : 0);                                             \
         return made;                                                                        \
     }
-#define COMMAND(name, code, type, blocks, parameters, arguments)                                                    \
-    static cl_int CL_API_CALL faulty_##name(parameters, cl_uint count, const cl_event *wait, cl_event *event)       \
-    {                                                                                                               \
-        struct fault_enqueue e = {#name, queue, CL_COMMAND_##type, blocks, count, wait, false, NULL};               \
-        cl_int status = fault_enqueue_begin(&e, code);                                                              \
-        if (status != CL_SUCCESS)                                                                                   \
-            return status;                                                                                          \
-        status =                                                                                                    \
-            e.doomed ? fault_enqueue_doomed(&e, event) : fault_below->name(arguments, e.wait_count, e.wait, event); \
-        fault_enqueue_end(&e, status, event);                                                                       \
-        return status;                                                                                              \
+#define COMMAND(name, code, type, blocks)                                                                            \
+    REPLACES(name)                                                                                                   \
+    {                                                                                                                \
+        struct fault_enqueue e = {                                                                                   \
+            #name, command_queue, CL_COMMAND_##type, blocks, num_events_in_wait_list, event_wait_list, false, NULL}; \
+        cl_int status = fault_enqueue_begin(&e, code);                                                               \
+        if (status != CL_SUCCESS)                                                                                    \
+            return status;                                                                                           \
+        num_events_in_wait_list = e.wait_count;                                                                      \
+        event_wait_list = e.wait;                                                                                    \
+        status = e.doomed ? fault_enqueue_doomed(&e, event) : PASS(name);                                            \
+        fault_enqueue_end(&e, status, event);                                                                        \
+        return status;                                                                                               \
     }
-#define MAP(name, code, type, parameters, arguments)                                                         \
-    static void *CL_API_CALL faulty_##name(parameters, cl_uint count, const cl_event *wait, cl_event *event, \
-                                           cl_int *errcode_ret)                                              \
-    {                                                                                                        \
-        struct fault_enqueue e = {#name, queue, CL_COMMAND_##type, true, count, wait, false, NULL};          \
-        void *mapped = NULL;                                                                                 \
-        cl_int status = fault_enqueue_begin(&e, code);                                                       \
-        if (status == CL_SUCCESS) {                                                                          \
-            mapped = fault_below->name(arguments, e.wait_count, e.wait, event, &status);                     \
-            fault_enqueue_end(&e, status, event);                                                            \
-        }                                                                                                    \
-        if (errcode_ret)                                                                                     \
-            *errcode_ret = status;                                                                           \
-        return mapped;                                                                                       \
+#define MAP(name, type)                                                                                            \
+    REPLACES(name)                                                                                                 \
+    {                                                                                                              \
+        struct fault_enqueue e = {                                                                                 \
+            #name, command_queue, CL_COMMAND_##type, true, num_events_in_wait_list, event_wait_list, false, NULL}; \
+        void *mapped = NULL;                                                                                       \
+        cl_int status = fault_enqueue_begin(&e, CL_MAP_FAILURE), *wanted = errcode_ret;                            \
+        if (status == CL_SUCCESS) {                                                                                \
+            num_events_in_wait_list = e.wait_count;                                                                \
+            event_wait_list = e.wait;                                                                              \
+            errcode_ret = &status;                                                                                 \
+            mapped = PASS(name);                                                                                   \
+            fault_enqueue_end(&e, status, event);                                                                  \
+        }                                                                                                          \
+        if (wanted)                                                                                                \
+            *wanted = status;                                                                                      \
+        return mapped;                                                                                             \
     }
-#include "calls.inc"
+
+/* ---- the functions ---- */
+
+CALL(clGetPlatformIDs, CL_OUT_OF_HOST_MEMORY)
+CALL(clGetDeviceIDs, CL_OUT_OF_RESOURCES)
+CALL(clGetSupportedImageFormats, CL_OUT_OF_RESOURCES)
+CALL(clBuildProgram, CL_BUILD_PROGRAM_FAILURE)
+CALL(clSetKernelArg, CL_OUT_OF_RESOURCES)
+CALL(clGetKernelArgInfo, CL_OUT_OF_RESOURCES)
+CALL(clSetUserEventStatus, CL_OUT_OF_RESOURCES)
+CALL(clSetEventCallback, CL_OUT_OF_RESOURCES)
+CALL(clSetMemObjectDestructorCallback, CL_OUT_OF_RESOURCES)
+CALL(clFlush, CL_OUT_OF_RESOURCES)
+CALL(clGetPlatformInfo, CL_OUT_OF_RESOURCES)
+CALL(clGetContextInfo, CL_OUT_OF_RESOURCES)
+CALL(clGetCommandQueueInfo, CL_OUT_OF_RESOURCES)
+CALL(clGetMemObjectInfo, CL_OUT_OF_RESOURCES)
+CALL(clGetImageInfo, CL_OUT_OF_RESOURCES)
+CALL(clGetProgramInfo, CL_OUT_OF_RESOURCES)
+CALL(clGetKernelInfo, CL_OUT_OF_RESOURCES)
+HANDLE(Context, CONTEXTS)
+HANDLE(CommandQueue, QUEUES)
+HANDLE(MemObject, MEMORIES)
+HANDLE(Program, PROGRAMS)
+HANDLE(Kernel, KERNELS)
+HANDLE(Event, EVENTS)
+MAKE(clCreateContext, CL_DEVICE_NOT_AVAILABLE, CONTEXTS)
+MAKE(clCreateCommandQueue, CL_OUT_OF_RESOURCES, QUEUES)
+MAKE(clCreateCommandQueueWithProperties, CL_OUT_OF_RESOURCES, QUEUES)
+MAKE(clCreateBuffer, CL_MEM_OBJECT_ALLOCATION_FAILURE, MEMORIES)
+MAKE(clCreateBufferWithProperties, CL_OUT_OF_RESOURCES, MEMORIES)
+MAKE(clCreateSubBuffer, CL_MEM_OBJECT_ALLOCATION_FAILURE, MEMORIES)
+MAKE(clCreateImage, CL_MEM_OBJECT_ALLOCATION_FAILURE, MEMORIES)
+MAKE(clCreateImageWithProperties, CL_OUT_OF_RESOURCES, MEMORIES)
+MAKE(clCreateProgramWithSource, CL_OUT_OF_RESOURCES, PROGRAMS)
+MAKE(clCreateKernel, CL_OUT_OF_RESOURCES, KERNELS)
+MAKE(clCreateUserEvent, CL_OUT_OF_RESOURCES, EVENTS)
+COMMAND(clEnqueueReadBuffer, CL_OUT_OF_RESOURCES, READ_BUFFER, blocking_read)
+COMMAND(clEnqueueWriteBuffer, CL_MEM_OBJECT_ALLOCATION_FAILURE, WRITE_BUFFER, blocking_write)
+COMMAND(clEnqueueReadBufferRect, CL_OUT_OF_RESOURCES, READ_BUFFER_RECT, blocking_read)
+COMMAND(clEnqueueWriteBufferRect, CL_OUT_OF_RESOURCES, WRITE_BUFFER_RECT, blocking_read) /* so the headers name it */
+COMMAND(clEnqueueFillBuffer, CL_OUT_OF_RESOURCES, FILL_BUFFER, false)
+COMMAND(clEnqueueCopyBuffer, CL_OUT_OF_RESOURCES, COPY_BUFFER, false)
+COMMAND(clEnqueueReadImage, CL_OUT_OF_RESOURCES, READ_IMAGE, blocking_read)
+COMMAND(clEnqueueWriteImage, CL_MEM_OBJECT_ALLOCATION_FAILURE, WRITE_IMAGE, blocking_write)
+COMMAND(clEnqueueFillImage, CL_OUT_OF_RESOURCES, FILL_IMAGE, false)
+COMMAND(clEnqueueCopyImage, CL_OUT_OF_RESOURCES, COPY_IMAGE, false)
+COMMAND(clEnqueueCopyImageToBuffer, CL_OUT_OF_RESOURCES, COPY_IMAGE_TO_BUFFER, false)
+COMMAND(clEnqueueCopyBufferToImage, CL_OUT_OF_RESOURCES, COPY_BUFFER_TO_IMAGE, false)
+COMMAND(clEnqueueNDRangeKernel, CL_OUT_OF_RESOURCES, NDRANGE_KERNEL, false)
+COMMAND(clEnqueueMigrateMemObjects, CL_OUT_OF_RESOURCES, MIGRATE_MEM_OBJECTS, false)
+MAP(clEnqueueMapBuffer, MAP_BUFFER)
+MAP(clEnqueueMapImage, MAP_IMAGE)
+COMMAND(clEnqueueMarkerWithWaitList, CL_OUT_OF_RESOURCES, MARKER, false)
+COMMAND(clEnqueueBarrierWithWaitList, CL_OUT_OF_RESOURCES, BARRIER, false)
 
 /* ---- those that see the events of such commands ---- */
 
-CALL(clWaitForEvents, (layer_settle(), CL_OUT_OF_RESOURCES), (cl_uint n, const cl_event *events), (n, events))
-CALL(clFinish, (layer_settle(), CL_OUT_OF_RESOURCES), (cl_command_queue queue), (queue))
+CALL(clWaitForEvents, (layer_settle(), CL_OUT_OF_RESOURCES))
+CALL(clFinish, (layer_settle(), CL_OUT_OF_RESOURCES))
 
-static cl_int CL_API_CALL faulty_clGetEventInfo(cl_event event, cl_event_info name, size_t room, void *to, size_t *size)
+REPLACES(clGetEventInfo)
 {
     cl_int status = fault_call("clGetEventInfo", CL_OUT_OF_RESOURCES);
-    if (status != CL_SUCCESS || fault_event_info(event, name, room, to, size))
+    if (status != CL_SUCCESS || fault_event_info(ARGUMENTS_clGetEventInfo))
         return status;
-    status = fault_below->clGetEventInfo(event, name, room, to, size);
-    if (name == CL_EVENT_COMMAND_EXECUTION_STATUS)
+    status = PASS(clGetEventInfo);
+    if (param_name == CL_EVENT_COMMAND_EXECUTION_STATUS)
         layer_settle();
     return status;
 }
 
 /* While the variable is set, devices have memory of their own. */
-static cl_int CL_API_CALL faulty_clGetDeviceInfo(cl_device_id device, cl_device_info name, size_t room, void *to,
-                                                 size_t *size)
+REPLACES(clGetDeviceInfo)
 {
     static const cl_bool no = CL_FALSE;
-    cl_int status = fault_call("clGetDeviceInfo", CL_OUT_OF_RESOURCES);
-    if (status == CL_SUCCESS)
-        status = fault_below->clGetDeviceInfo(device, name, room, to, size);
-    if (status == CL_SUCCESS && name == CL_DEVICE_HOST_UNIFIED_MEMORY && to && getenv("CLD3D_TEST_FAULTS_OWN_MEMORY"))
-        memcpy(to, &no, sizeof(no));
-    return status;
+    const cl_int status = fault_call("clGetDeviceInfo", CL_OUT_OF_RESOURCES);
+    if (status != CL_SUCCESS)
+        return status;
+    return param_name == CL_DEVICE_HOST_UNIFIED_MEMORY && getenv("CLD3D_TEST_FAULTS_OWN_MEMORY")
+               ? ANSWER(no)
+               : PASS(clGetDeviceInfo);
 }
 
-static cl_int CL_API_CALL faulty_clGetEventProfilingInfo(cl_event event, cl_profiling_info name, size_t room, void *to,
-                                                         size_t *size)
+REPLACES(clGetEventProfilingInfo)
 {
     const cl_int status = fault_call("clGetEventProfilingInfo", CL_OUT_OF_RESOURCES);
     if (status != CL_SUCCESS)
         return status;
-    return fault_is_doomed(event) ? CL_PROFILING_INFO_NOT_AVAILABLE
-                                  : fault_below->clGetEventProfilingInfo(event, name, room, to, size);
+    return fault_is_doomed(event) ? CL_PROFILING_INFO_NOT_AVAILABLE : PASS(clGetEventProfilingInfo);
 }
 
 /* A doomed unmap is done: the driver would keep what is mapped for ever. */
-static cl_int CL_API_CALL faulty_clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem memory, void *at, cl_uint count,
-                                                         const cl_event *wait, cl_event *event)
+REPLACES(clEnqueueUnmapMemObject)
 {
-    struct fault_enqueue e = {
-        "clEnqueueUnmapMemObject", queue, CL_COMMAND_UNMAP_MEM_OBJECT, false, count, wait, false, NULL};
+    struct fault_enqueue e = {"clEnqueueUnmapMemObject",
+                              command_queue,
+                              CL_COMMAND_UNMAP_MEM_OBJECT,
+                              false,
+                              num_events_in_wait_list,
+                              event_wait_list,
+                              false,
+                              NULL};
     cl_int status = fault_enqueue_begin(&e, CL_OUT_OF_RESOURCES);
     if (status != CL_SUCCESS)
         return status;
-    status = fault_below->clEnqueueUnmapMemObject(queue, memory, at, e.doomed ? 0 : e.wait_count,
-                                                  e.doomed ? NULL : e.wait, e.doomed ? NULL : event);
+    status = below->clEnqueueUnmapMemObject(command_queue, memobj, mapped_ptr, e.doomed ? 0 : e.wait_count,
+                                            e.doomed ? NULL : e.wait, e.doomed ? NULL : event);
     if (e.doomed)
         status = fault_enqueue_doomed(&e, event);
     fault_enqueue_end(&e, status, event);
     return status;
-}
-#undef CALL
-#undef QUERY
-#undef HANDLE
-#undef MAKE
-#undef COMMAND
-#undef MAP
-
-/* ---- the table ---- */
-
-#define SET(name)    \
-    if (table->name) \
-        table->name = faulty_##name;
-#define CALL(name, ...) SET(name)
-#define QUERY(name, ...) SET(name)
-#define HANDLE(word, ...) SET(clRetain##word) SET(clRelease##word)
-#define MAKE(name, ...) SET(name)
-#define COMMAND(name, ...) SET(name)
-#define MAP(name, ...) SET(name)
-
-void fault_install(cl_icd_dispatch *table)
-{
-#include "calls.inc"
-    SET(clWaitForEvents)
-    SET(clFinish)
-    SET(clGetDeviceInfo)
-    SET(clGetEventInfo)
-    SET(clGetEventProfilingInfo)
-    SET(clEnqueueUnmapMemObject)
 }

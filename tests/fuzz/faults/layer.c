@@ -2,7 +2,7 @@
 #define _GNU_SOURCE /* dladdr */
 #include "layer.h"
 
-#include "layer_entry.h"
+#include "answer.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-const cl_icd_dispatch *fault_below;
 
 /* ---- what is armed and alive ---- */
 
@@ -112,13 +110,13 @@ static cl_event stand_in(cl_command_queue queue, bool doomed, cl_command_type ty
     cl_context context = NULL;
     cl_int made = CL_OUT_OF_HOST_MEMORY;
     struct stand_in *new = malloc(sizeof(*new));
-    fault_below->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
-    cl_event event = new ? fault_below->clCreateUserEvent(context, &made) : NULL;
+    below->clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof(context), &context, NULL);
+    cl_event event = new ? below->clCreateUserEvent(context, &made) : NULL;
     if (made != CL_SUCCESS) {
         free(new);
         return NULL;
     }
-    fault_below->clRetainEvent(event);
+    below->clRetainEvent(event);
     pthread_mutex_lock(&lock);
     *new = (struct stand_in){event, doomed ? queue : NULL, type, false, list};
     list = new;
@@ -171,7 +169,7 @@ static struct stand_in *take_unended(void)
 void layer_settle(void)
 {
     for (struct stand_in *s = take_unended(); s; s = take_unended())
-        fault_below->clSetUserEventStatus(s->event, s->queue ? CL_OUT_OF_RESOURCES : CL_COMPLETE);
+        below->clSetUserEventStatus(s->event, s->queue ? CL_OUT_OF_RESOURCES : CL_COMPLETE);
 }
 
 void layer_forget(void)
@@ -183,7 +181,7 @@ void layer_forget(void)
     pthread_mutex_unlock(&lock);
     while (old) {
         struct stand_in *after = old->after;
-        fault_below->clReleaseEvent(old->event);
+        below->clReleaseEvent(old->event);
         free(old);
         old = after;
     }
@@ -234,12 +232,6 @@ void fault_enqueue_end(struct fault_enqueue *e, cl_int status, const cl_event *e
     if (status == CL_SUCCESS && event)
         fault_count(LIVE_EVENTS, 1);
     if (e->copy && e->wait == e->copy)
-        fault_below->clReleaseEvent(e->copy[e->wait_count - 1]);
+        below->clReleaseEvent(e->copy[e->wait_count - 1]);
     free(e->copy);
-}
-
-static void replace(void)
-{
-    fault_below = below;
-    fault_install(&table);
 }

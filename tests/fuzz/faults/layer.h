@@ -7,9 +7,7 @@
 #include <CL/cl_icd.h>
 
 /* The OpenCL below. */
-extern const cl_icd_dispatch *fault_below;
-/* Puts the wrappers into a table that holds the functions below. */
-void fault_install(cl_icd_dispatch *table);
+extern const cl_icd_dispatch *below __attribute__((visibility("hidden")));
 
 /* Counts a call. Not CL_SUCCESS: it is to fail with that, which is `code` or CL_OUT_OF_HOST_MEMORY. */
 cl_int fault_call(const char *name, cl_int code);

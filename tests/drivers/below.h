@@ -17,27 +17,19 @@
 enum { BELOW_HOLD_NONE, BELOW_HOLD_BEFORE, BELOW_HOLD_AFTER };
 /* *value becomes 1 if one is held. */
 #define BELOW_HELD 0x7E65
-/* The next copy of a buffer to an image, which has one event to wait for at most, waits for the gate *value (from 1) besides, until
- * that is opened. No user event is seen above. For one thread. */
+/* The next copy of a buffer to an image, which has one event to wait for at most, waits besides until it is opened. No user event is seen
+ * above. For one thread. */
 #define BELOW_GATE 0x7E66
 #define BELOW_OPEN 0x7E67
-/* The same, and the copy fails. */
-#define BELOW_FAIL 0x7E68
-enum { BELOW_GATES = 2 };
 /* *value becomes the number of references to buffers that are held above, if all are made by clCreateBuffer. */
 #define BELOW_BUFFERS 0x7E73
 /* A variable: while it is set, the device has for 3D images no format with fewer than four channels, and none of fractions in 8
- * bits or of halves, so that a format may be stored in one way in 2D and in another one in 3D. As "all" no image of the device has fewer than four
- * channels: then those are emulated with any driver. As "last" only the platform's last device has none: contexts with other devices
- * list all formats, and reads and writes of such an image in that device's queues fail. */
+ * bits or of halves, so that a format may be stored in one way in 2D and in another one in 3D. As "all" no image of the device has fewer
+ * than four channels: then those are emulated with any driver. */
 #define BELOW_FEW_FORMATS "CLD3D_TEST_BELOW_FEW_FORMATS"
 
 /* A variable: while it is set, reads and writes of images take the host's rows for rows without gaps, as PoCL's remote driver does,
  * and the device's version names that driver. */
 #define BELOW_NO_GAPS "CLD3D_TEST_BELOW_NO_GAPS"
-
-/* A variable: while it is set, a blocking read or write of a rectangle of a buffer, or map of a buffer, that the driver has taken and that
- * fails gives the status of its event, as rusticl 25.0 does, and the event. */
-#define BELOW_OWN_STATUS "CLD3D_TEST_BELOW_OWN_STATUS"
 
 #endif

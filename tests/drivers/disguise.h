@@ -1,8 +1,7 @@
 /* What disguise.c reads: how the devices below cld3d look, one after the other, as "vendor:luid:name" in hexadecimal
  * numbers, divided by semicolons. A LUID of 0 is none. A device whose name begins with "CPU" is one, the others are GPUs. One
  * whose name begins with "Blind" has no images, one named "Gone" does not tell whether it has any, and one named "Formatless" or
- * "Imageless" has images in no format at all, for which the second has another code; one named "Memoryless" has no memory for
- * anything, and "Writeless" none for writes to buffers. It is read in each call, so a test may change it while it runs. The UUID is
- * the vendor's, LOOK_UUID with its number. */
+ * "Imageless" has images in no format at all, for which the second has another code. It is read in each call, so a test may change it
+ * while it runs. The UUID is the vendor's, LOOK_UUID with its number. */
 #define DRESSED_VARIABLE "CLD3D_TEST_DEVICES"
 #define LOOK_UUID "UUID of a %04x"

@@ -1,5 +1,5 @@
-/* An OpenCL layer that imports the memory of the fake Direct3D by file descriptors, as a GPU's driver does, over one that works
- * in the host's memory (PoCL). CLD3D_TEST_IMITATES names a driver for graphics cards whose manners it has:
+/* Drivers for graphics cards that import the memory of the fake Direct3D by file descriptors, over one that works in the host's memory
+ * (PoCL). CLD3D_TEST_IMITATES names one whose manners it has besides:
  *   neo       imports dma-bufs alone, and only whole ones; its UUID is not Vulkan's, its PCI address is; images lie in buffers
  *   radeonsi  imports nothing; keeps copies of the memory that it is given, until that is mapped; images lie in no buffers
  *   rocm      imports nothing; has no UUID, and AMD's query for the PCI address; images lie in buffers
@@ -7,13 +7,10 @@
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "fake_d3d.h"
 
-#include "layer_entry.h"
+#include "layer.h"
 
-#include <CL/cl_ext.h>
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static const struct fake_vulkan *fake(void)
@@ -32,8 +29,7 @@ static bool fails(enum fake_d3d_vulkan_fault fault, cl_int *number)
 
 static bool is(const char *driver)
 {
-    const char *imitated = getenv("CLD3D_TEST_IMITATES");
-    return imitated && strcmp(imitated, driver) == 0;
+    return is_set("CLD3D_TEST_IMITATES", driver);
 }
 
 /* ---- the device ---- */
@@ -51,9 +47,8 @@ static bool is_the_gpu(cl_device_id device)
     return devices[atoi(number) % 8] == device;
 }
 
-/* True: `*status` is the answer. */
-static bool answers_as_driver(cl_device_id device, cl_device_info name, size_t room, void *to, size_t *size_ret,
-                              cl_int *status)
+/* What an imitated driver answers: true, and `*status` is the query's. */
+static bool answers_as_driver(PARAMETERS_clGetDeviceInfo, cl_int *status)
 {
     const uint32_t *at = fake()->pci, function = at[3] + !is_the_gpu(device);
     const cl_device_pci_bus_info_khr pci = {at[0], at[1], at[2], function};
@@ -74,36 +69,37 @@ static bool answers_as_driver(cl_device_id device, cl_device_info name, size_t r
         {CL_DEVICE_HOST_UNIFIED_MEMORY, &no, &no, sizeof(no)},
     };
     size_t i = is("radeonsi") ? 3 : 0, end = is("radeonsi") ? 5 : 6;
-    while (i < end && answers[i].name != name)
+    while (i < end && answers[i].name != param_name)
         i++;
     const void *answer = i == end ? NULL : is("neo") ? answers[i].neo : is("rocm") ? answers[i].rocm : NULL;
-    *status = answer ? give_answer(answer, answers[i].size, room, to, size_ret) : CL_INVALID_VALUE;
+    *status = answer ? give_answer(answer, answers[i].size, param_value_size, param_value, param_value_size_ret)
+                     : CL_INVALID_VALUE;
     return i < end;
 }
 
-static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t room, void *to,
-                                          size_t *size_ret)
+REPLACES(clGetDeviceInfo)
 {
     const cl_uint types[] = {fails(FAKE_VULKAN_OTHER_HANDLES, NULL) ? CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR
                                                                     : CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR,
                              CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR};
     const cl_ulong memory = (cl_ulong)atoi(getenv("CLD3D_TEST_MEMORY") ? getenv("CLD3D_TEST_MEMORY") : "0") << 20;
-    cl_int status;
-    if (name == CL_DEVICE_GLOBAL_MEM_SIZE && memory)
-        return give_answer(&memory, sizeof(memory), room, to, size_ret);
-    if (getenv("CLD3D_TEST_IMITATES") && answers_as_driver(device, name, room, to, size_ret, &status))
-        return status;
-    if (name == CL_DEVICE_UUID_KHR && !fails(FAKE_VULKAN_NO_UUID, NULL))
-        return give_answer(is_the_gpu(device) ? "a fake GPU's id." : "another device's", 16, room, to, size_ret);
     const cl_device_pci_bus_info_khr nowhere = {0}; /* as PoCL 7.1 says of each device */
-    if (name == CL_DEVICE_PCI_BUS_INFO_KHR)
-        return give_answer(&nowhere, sizeof(nowhere), room, to, size_ret);
-    if (name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR)
-        return give_answer(types, sizeof(types), room, to, size_ret);
-    if (name == 0x2052 &&
-        fails(FAKE_VULKAN_LINEAR_IMAGES, NULL)) /* CL_DEVICE_..._IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR */
-        return give_answer(types, sizeof(types[0]), room, to, size_ret);
-    return below->clGetDeviceInfo(device, name, room, to, size_ret);
+    cl_int status;
+    if (param_name == CL_DEVICE_GLOBAL_MEM_SIZE && memory)
+        return ANSWER(memory);
+    if (getenv("CLD3D_TEST_IMITATES") && answers_as_driver(ARGUMENTS_clGetDeviceInfo, &status))
+        return status;
+    if (param_name == CL_DEVICE_UUID_KHR && !fails(FAKE_VULKAN_NO_UUID, NULL))
+        return give_answer(is_the_gpu(device) ? "a fake GPU's id." : "another device's", 16, param_value_size,
+                           param_value, param_value_size_ret);
+    if (param_name == CL_DEVICE_PCI_BUS_INFO_KHR)
+        return ANSWER(nowhere);
+    if (param_name == CL_DEVICE_EXTERNAL_MEMORY_IMPORT_HANDLE_TYPES_KHR)
+        return ANSWER(types);
+    /* CL_DEVICE_EXTERNAL_MEMORY_IMPORT_ASSUME_LINEAR_IMAGES_HANDLE_TYPES_KHR */
+    if (param_name == 0x2052 && fails(FAKE_VULKAN_LINEAR_IMAGES, NULL))
+        return ANSWER(types[0]);
+    return PASS(clGetDeviceInfo);
 }
 
 /* ---- imports ---- */
@@ -132,13 +128,12 @@ static void CL_CALLBACK memory_gone(cl_mem memory, void *import)
     fake()->close(import);
 }
 
-static cl_mem keep(cl_mem made, void *import, cl_int *status)
+static cl_mem keep(cl_mem made, void *import)
 {
     if (made)
         below->clSetMemObjectDestructorCallback(made, memory_gone, import);
     else if (import)
         fake()->close(import);
-    (void)status;
     return made;
 }
 
@@ -160,82 +155,70 @@ static bool is_import(const cl_mem_properties *properties)
                           properties[0] == CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR);
 }
 
-static cl_mem CL_API_CALL create_image_with(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-                                            const cl_image_format *format, const cl_image_desc *desc, void *host,
-                                            cl_int *status)
+REPLACES(clCreateImageWithProperties)
 {
     struct fake_d3d_memory at;
     if (!is_import(properties))
-        return table.clCreateImage(context, flags, format, desc, host, status);
-    void *import = open_import(properties, &at, status);
+        return own.clCreateImage(context, flags, image_format, image_desc, host_ptr, errcode_ret);
+    void *import = open_import(properties, &at, errcode_ret);
     if (!import)
         return NULL;
-    cl_image_desc placed = *desc;
+    cl_image_desc placed = *image_desc;
     placed.image_row_pitch = at.row_pitch;
-    placed.image_slice_pitch = desc->image_type == CL_MEM_OBJECT_IMAGE3D ? at.slice_pitch : 0;
-    return keep(below->clCreateImage(context, flags | CL_MEM_USE_HOST_PTR, format, &placed, at.bytes, status), import,
-                status);
+    placed.image_slice_pitch = placed.image_type == CL_MEM_OBJECT_IMAGE3D ? at.slice_pitch : 0;
+    flags |= CL_MEM_USE_HOST_PTR;
+    return keep(below->clCreateImage(context, flags, image_format, &placed, at.bytes, errcode_ret), import);
 }
 
-static cl_mem CL_API_CALL create_buffer_with(cl_context context, const cl_mem_properties *properties,
-                                             cl_mem_flags flags, size_t size, void *host, cl_int *status)
+REPLACES(clCreateBufferWithProperties)
 {
     struct fake_d3d_memory at;
     if (!is_import(properties))
-        return table.clCreateBuffer(context, flags, size, host, status);
-    void *import = open_import(properties, &at, status);
+        return own.clCreateBuffer(context, flags, size, host_ptr, errcode_ret);
+    void *import = open_import(properties, &at, errcode_ret);
     if (!import)
         return NULL;
     if (size != at.row_pitch)
         fake()->violation("an import has another size than the memory");
-    return keep(below->clCreateBuffer(context, flags | CL_MEM_USE_HOST_PTR, size, at.bytes, status), import, status);
+    return keep(below->clCreateBuffer(context, flags | CL_MEM_USE_HOST_PTR, size, at.bytes, errcode_ret), import);
 }
 
-/* Whether the fault that lets imports fail keeps images from lying in mapped memory, where nothing is imported. */
-static bool no_mapped_image(cl_mem_flags flags, cl_int *status)
+REPLACES(clCreateContext)
 {
-    const char *way = getenv("FAKE_D3D_VULKAN");
-    return way && strcmp(way, "mapped") == 0 && flags & CL_MEM_USE_HOST_PTR && fails(FAKE_VULKAN_IMPORT_FAILS, status);
-}
-
-static cl_context CL_API_CALL create_context(const cl_context_properties *properties, cl_uint count,
-                                             const cl_device_id *devices,
-                                             void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
-                                             void *data, cl_int *status)
-{
-    return fails(FAKE_VULKAN_NO_CONTEXT, status)
-               ? NULL
-               : below->clCreateContext(properties, count, devices, notify, data, status);
+    return fails(FAKE_VULKAN_NO_CONTEXT, errcode_ret) ? NULL : PASS(clCreateContext);
 }
 
 /* ---- images that lie in buffers ---- */
 
-static cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format *format,
-                                       const cl_image_desc *desc, void *host, cl_int *status)
+REPLACES(clCreateImage)
 {
-    cl_image_desc placed = *desc;
+    cl_image_desc placed = *image_desc;
     size_t texel = 1;
-    if (no_mapped_image(flags, status))
+    /* The fault that lets imports fail keeps images from lying in mapped memory, where nothing is imported. */
+    if (flags & CL_MEM_USE_HOST_PTR && is_set("FAKE_D3D_VULKAN", "mapped") &&
+        fails(FAKE_VULKAN_IMPORT_FAILS, errcode_ret))
         return NULL;
     if (is("radeonsi") && flags & CL_MEM_USE_HOST_PTR)
         flags ^= CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
-    if (!desc->buffer || !getenv("CLD3D_TEST_IMITATES") || is("radeonsi"))
-        return below->clCreateImage(context, flags, format, desc, host, status);
+    if (!placed.buffer || !getenv("CLD3D_TEST_IMITATES") || is("radeonsi"))
+        return PASS(clCreateImage);
+    below->clGetMemObjectInfo(placed.buffer, CL_MEM_HOST_PTR, sizeof(host_ptr), &host_ptr, NULL);
     placed.buffer = NULL;
-    below->clGetMemObjectInfo(desc->buffer, CL_MEM_HOST_PTR, sizeof(host), &host, NULL);
-    cl_mem made = below->clCreateImage(context, flags | CL_MEM_USE_HOST_PTR, format, &placed, host, status);
+    cl_mem made =
+        below->clCreateImage(context, flags | CL_MEM_USE_HOST_PTR, image_format, &placed, host_ptr, errcode_ret);
     if (made)
         below->clGetImageInfo(made, CL_IMAGE_ELEMENT_SIZE, sizeof(texel), &texel, NULL);
-    if (desc->image_row_pitch % (texel * (is("neo") ? 4 : 64)))
+    if (placed.image_row_pitch % (texel * (is("neo") ? 4 : 64)))
         fake()->violation("rows of an image in a buffer are not aligned");
     return made;
 }
 
 /* That there is a buffer is enough to be seen. */
-static cl_int CL_API_CALL get_image_info(cl_mem image, cl_image_info name, size_t room, void *to, size_t *size_ret)
+REPLACES(clGetImageInfo)
 {
-    return name == CL_IMAGE_BUFFER ? below->clGetMemObjectInfo(image, CL_MEM_HOST_PTR, room, to, size_ret)
-                                   : below->clGetImageInfo(image, name, room, to, size_ret);
+    if (param_name != CL_IMAGE_BUFFER || !getenv("CLD3D_TEST_IMITATES"))
+        return PASS(clGetImageInfo);
+    return below->clGetMemObjectInfo(image, CL_MEM_HOST_PTR, param_value_size, param_value, param_value_size_ret);
 }
 
 /* ---- buffers that are copies of the program's memory, until they are mapped ---- */
@@ -265,43 +248,41 @@ static void CL_CALLBACK copied_gone(cl_mem buffer, void *data)
     pthread_mutex_unlock(&lock);
 }
 
-static cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *status)
+REPLACES(clCreateBuffer)
 {
     if (!is("radeonsi") || !(flags & CL_MEM_USE_HOST_PTR))
-        return below->clCreateBuffer(context, flags, size, host, status);
-    cl_mem made =
-        below->clCreateBuffer(context, flags ^ (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR), size, host, status);
+        return PASS(clCreateBuffer);
+    flags ^= CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR;
+    cl_mem made = PASS(clCreateBuffer);
     struct copied *place = made ? find_copied(NULL) : NULL;
     if (place) {
-        *place = (struct copied){made, host, 0, 0};
+        *place = (struct copied){made, host_ptr, 0, 0};
         below->clSetMemObjectDestructorCallback(made, copied_gone, place);
     }
     return made;
 }
 
-static void *CL_API_CALL map_buffer(cl_command_queue queue, cl_mem buffer, cl_bool blocks, cl_map_flags flags,
-                                    size_t offset, size_t size, cl_uint count, const cl_event *wait, cl_event *event,
-                                    cl_int *status)
+REPLACES(clEnqueueMapBuffer)
 {
     struct copied *place = find_copied(buffer);
     if (!place)
-        return below->clEnqueueMapBuffer(queue, buffer, blocks, flags, offset, size, count, wait, event, status);
+        return PASS(clEnqueueMapBuffer);
     place->offset = offset;
-    place->size = size;
-    *status =
-        flags & CL_MAP_WRITE_INVALIDATE_REGION
-            ? below->clEnqueueMarkerWithWaitList(queue, count, wait, event)
-            : below->clEnqueueReadBuffer(queue, buffer, blocks, offset, size, place->host + offset, count, wait, event);
-    return *status == CL_SUCCESS ? place->host + offset : NULL;
+    place->size = cb;
+    *errcode_ret =
+        map_flags & CL_MAP_WRITE_INVALIDATE_REGION
+            ? below->clEnqueueMarkerWithWaitList(command_queue, num_events_in_wait_list, event_wait_list, event)
+            : below->clEnqueueReadBuffer(command_queue, buffer, blocking_map, offset, cb, place->host + offset,
+                                         num_events_in_wait_list, event_wait_list, event);
+    return *errcode_ret == CL_SUCCESS ? place->host + offset : NULL;
 }
 
-static cl_int CL_API_CALL unmap(cl_command_queue queue, cl_mem object, void *mapped, cl_uint count,
-                                const cl_event *wait, cl_event *event)
+REPLACES(clEnqueueUnmapMemObject)
 {
-    const struct copied *place = find_copied(object);
-    return place ? below->clEnqueueWriteBuffer(queue, object, CL_FALSE, place->offset, place->size, mapped, count, wait,
-                                               event)
-                 : below->clEnqueueUnmapMemObject(queue, object, mapped, count, wait, event);
+    const struct copied *place = find_copied(memobj);
+    return place ? below->clEnqueueWriteBuffer(command_queue, memobj, CL_FALSE, place->offset, place->size, mapped_ptr,
+                                               num_events_in_wait_list, event_wait_list, event)
+                 : PASS(clEnqueueUnmapMemObject);
 }
 
 /* ---- waits ---- */
@@ -313,7 +294,13 @@ struct notice {
         begun; /* the last command that was enqueued in the callback: it may be over by chance. NULL: it is known to be */
 };
 
-static pthread_key_t callback; /* the thread's */
+/* The thread's. (The leak checker crashes at variables of threads in libraries like this one.) */
+static pthread_key_t callback;
+
+__attribute__((constructor)) static void make_key(void)
+{
+    pthread_key_create(&callback, NULL);
+}
 
 static struct notice *in_callback(void)
 {
@@ -329,14 +316,13 @@ static void CL_CALLBACK call_back(cl_event event, cl_int status, void *data)
     free(notice);
 }
 
-static cl_int CL_API_CALL set_callback(cl_event event, cl_int type, void(CL_CALLBACK *notify)(cl_event, cl_int, void *),
-                                       void *data)
+REPLACES(clSetEventCallback)
 {
     struct notice *notice = malloc(sizeof(*notice));
     if (!notice)
         return CL_OUT_OF_HOST_MEMORY;
-    *notice = (struct notice){notify, data, NULL};
-    const cl_int status = below->clSetEventCallback(event, type, call_back, notice);
+    *notice = (struct notice){pfn_notify, user_data, NULL};
+    const cl_int status = below->clSetEventCallback(event, command_exec_callback_type, call_back, notice);
     if (status != CL_SUCCESS)
         free(notice);
     return status;
@@ -346,25 +332,25 @@ static cl_int CL_API_CALL set_callback(cl_event event, cl_int type, void(CL_CALL
 
 static void *unflushed[MOST_NOTED]; /* queues with markers; guarded by `lock` */
 
-static cl_int CL_API_CALL marker(cl_command_queue queue, cl_uint wait_count, const cl_event *wait, cl_event *event)
+REPLACES(clEnqueueMarkerWithWaitList)
 {
-    if (!note(unflushed, queue, queue))
-        note(unflushed, NULL, queue);
-    return below->clEnqueueMarkerWithWaitList(queue, wait_count, wait, event);
+    if (!note(unflushed, command_queue, command_queue))
+        note(unflushed, NULL, command_queue);
+    return PASS(clEnqueueMarkerWithWaitList);
 }
 
-static cl_int CL_API_CALL flush(cl_command_queue queue)
+REPLACES(clFlush)
 {
-    note(unflushed, queue, NULL);
-    return below->clFlush(queue);
+    note(unflushed, command_queue, NULL);
+    return PASS(clFlush);
 }
 
-static cl_int CL_API_CALL finish(cl_command_queue queue)
+REPLACES(clFinish)
 {
     if (in_callback())
         fake()->violation("clFinish in a callback");
-    note(unflushed, queue, NULL);
-    return below->clFinish(queue);
+    note(unflushed, command_queue, NULL);
+    return PASS(clFinish);
 }
 
 /* A driver may start a queue's commands only when the queue is flushed. */
@@ -378,27 +364,27 @@ static void check_started(cl_command_queue queue, cl_event event)
         fake()->violation("an external command waits for a queue that nobody has flushed");
 }
 
-static cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info name, size_t room, void *to, size_t *size_ret)
+REPLACES(clGetEventInfo)
 {
-    const cl_int status = below->clGetEventInfo(event, name, room, to, size_ret);
+    const cl_int status = PASS(clGetEventInfo);
     struct notice *here = in_callback();
-    if (here && event == here->begun && name == CL_EVENT_COMMAND_EXECUTION_STATUS && to && status == CL_SUCCESS &&
-        *(cl_int *)to <= CL_COMPLETE)
+    if (here && event == here->begun && param_name == CL_EVENT_COMMAND_EXECUTION_STATUS && param_value &&
+        status == CL_SUCCESS && *(cl_int *)param_value <= CL_COMPLETE)
         here->begun = NULL;
     return status;
 }
 
 /* What is over is not waited for. */
-static cl_int CL_API_CALL wait_for(cl_uint count, const cl_event *events)
+REPLACES(clWaitForEvents)
 {
     const struct notice *here = in_callback();
-    for (cl_uint i = 0; i < count && here; i++) {
+    for (cl_uint i = 0; i < num_events && here; i++) {
         cl_int status = CL_COMPLETE;
-        below->clGetEventInfo(events[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
-        if (status > CL_COMPLETE || events[i] == here->begun)
+        below->clGetEventInfo(event_list[i], CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, NULL);
+        if (status > CL_COMPLETE || event_list[i] == here->begun)
             fake()->violation("clWaitForEvents in a callback");
     }
-    return below->clWaitForEvents(count, events);
+    return PASS(clWaitForEvents);
 }
 
 /* ---- commands ---- */
@@ -457,41 +443,17 @@ static cl_int CL_API_CALL release(cl_command_queue queue, cl_uint count, const c
     return change_hands(-1, queue, count, objects, wait_count, wait, event);
 }
 
-static void *CL_API_CALL get_address(cl_platform_id platform, const char *name)
+REPLACES(clGetExtensionFunctionAddressForPlatform)
 {
-    const bool none = fails(FAKE_VULKAN_NO_FUNCTIONS, NULL) || is("radeonsi") || is("rocm");
     cl_int(CL_API_CALL * function)(cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *) =
         NULL;
     void *address = NULL;
-    if (strcmp(name, "clEnqueueAcquireExternalMemObjectsKHR") == 0)
+    if (strcmp(function_name, "clEnqueueAcquireExternalMemObjectsKHR") == 0)
         function = acquire;
-    else if (strcmp(name, "clEnqueueReleaseExternalMemObjectsKHR") == 0)
+    else if (strcmp(function_name, "clEnqueueReleaseExternalMemObjectsKHR") == 0)
         function = release;
     else
-        return below->clGetExtensionFunctionAddressForPlatform(platform, name);
+        return PASS(clGetExtensionFunctionAddressForPlatform);
     memcpy(&address, &function, sizeof(address));
-    return none ? NULL : address;
-}
-
-static void replace(void)
-{
-    pthread_key_create(&callback, NULL);
-    table.clGetDeviceInfo = get_device_info;
-    table.clSetEventCallback = set_callback;
-    table.clGetEventInfo = get_event_info;
-    table.clFinish = finish;
-    table.clFlush = flush;
-    table.clEnqueueMarkerWithWaitList = marker;
-    table.clWaitForEvents = wait_for;
-    table.clCreateImageWithProperties = create_image_with;
-    table.clCreateBufferWithProperties = create_buffer_with;
-    table.clCreateImage = create_image;
-    table.clCreateContext = create_context;
-    if (getenv("CLD3D_TEST_IMITATES")) {
-        table.clCreateBuffer = create_buffer;
-        table.clGetImageInfo = get_image_info;
-        table.clEnqueueMapBuffer = map_buffer;
-        table.clEnqueueUnmapMemObject = unmap;
-    }
-    table.clGetExtensionFunctionAddressForPlatform = get_address;
+    return fails(FAKE_VULKAN_NO_FUNCTIONS, NULL) || is("radeonsi") || is("rocm") ? NULL : address;
 }

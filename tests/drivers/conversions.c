@@ -1,16 +1,14 @@
 /* A layer below cld3d that builds the programs with which cld3d converts formats from binaries, in all contexts of a process but the
  * first. PoCL reads all headers of OpenCL C for each build from a source, which takes 60 ms, and many cases have a context of
  * their own. (docs/decisions.md says why cld3d itself does not do this.) */
-#include "layer_entry.h"
+#include "layer.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST_PROGRAMS = 512, MOST_BINARIES = 256, OPTIONS_SIZE = 512 };
 
 /* A conversion program of cld3d's, and the one that stands for it. */
-static struct program {
+static struct standing {
     cl_program source, loaded; /* `loaded` may be NULL */
     cl_context context;
 } programs[MOST_PROGRAMS];
@@ -26,7 +24,7 @@ static unsigned binary_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the above; not held in calls of the driver */
 
 /* The entry of a program, or with NULL a free one. */
-static struct program *find_program(cl_program source)
+static struct standing *find_program(cl_program source)
 {
     for (int i = 0; i < MOST_PROGRAMS; i++)
         if (programs[i].source == source)
@@ -34,27 +32,16 @@ static struct program *find_program(cl_program source)
     return NULL;
 }
 
-/* The program that the driver is to be given for one. */
-static cl_program standing_for(cl_program source)
+REPLACES(clCreateProgramWithSource)
 {
-    pthread_mutex_lock(&lock);
-    const struct program *program = source ? find_program(source) : NULL;
-    cl_program loaded = program ? program->loaded : NULL;
-    pthread_mutex_unlock(&lock);
-    return loaded ? loaded : source;
-}
-
-static cl_program CL_API_CALL create_program(cl_context context, cl_uint count, const char **texts,
-                                             const size_t *lengths, cl_int *status)
-{
-    cl_program made = below->clCreateProgramWithSource(context, count, texts, lengths, status);
-    if (!made || count != 1 || lengths || !strstr(texts[0], "kernel void widen(") ||
-        !strstr(texts[0], "kernel void narrow("))
+    cl_program made = PASS(clCreateProgramWithSource);
+    if (!made || count != 1 || lengths || !strstr(strings[0], "kernel void widen(") ||
+        !strstr(strings[0], "kernel void narrow("))
         return made;
     pthread_mutex_lock(&lock);
-    struct program *program = find_program(NULL);
-    if (program)
-        *program = (struct program){made, NULL, context};
+    struct standing *free_place = find_program(NULL);
+    if (free_place)
+        *free_place = (struct standing){made, NULL, context};
     pthread_mutex_unlock(&lock);
     return made;
 }
@@ -104,53 +91,49 @@ static cl_program load(cl_context context, const struct binary *binary)
     return NULL;
 }
 
-static cl_int CL_API_CALL build_program(cl_program source, cl_uint count, const cl_device_id *devices,
-                                        const char *options, void(CL_CALLBACK *notify)(cl_program, void *), void *data)
+REPLACES(clBuildProgram)
 {
     pthread_mutex_lock(&lock);
-    struct program *program = find_program(source);
+    struct standing *of = find_program(program);
     pthread_mutex_unlock(&lock);
     cl_device_id device =
-        program && !notify && options && strlen(options) < OPTIONS_SIZE ? only_device(program->context) : NULL;
+        of && !pfn_notify && options && strlen(options) < OPTIONS_SIZE ? only_device(of->context) : NULL;
     const struct binary *binary = device ? find_binary(device, options) : NULL;
-    cl_program loaded = binary ? load(program->context, binary) : NULL;
+    cl_program loaded = binary ? load(of->context, binary) : NULL;
     if (loaded) {
         pthread_mutex_lock(&lock);
-        program->loaded = loaded;
+        of->loaded = loaded;
         pthread_mutex_unlock(&lock);
         return CL_SUCCESS;
     }
-    const cl_int status = below->clBuildProgram(source, count, devices, options, notify, data);
+    const cl_int status = PASS(clBuildProgram);
     if (status == CL_SUCCESS && device && !binary)
-        keep_binary(source, device, options);
+        keep_binary(program, device, options);
     return status;
 }
 
-static cl_kernel CL_API_CALL create_kernel(cl_program program, const char *name, cl_int *status)
+REPLACES(clCreateKernel)
 {
-    return below->clCreateKernel(standing_for(program), name, status);
+    pthread_mutex_lock(&lock);
+    const struct standing *of = program ? find_program(program) : NULL;
+    if (of && of->loaded)
+        program = of->loaded;
+    pthread_mutex_unlock(&lock);
+    return PASS(clCreateKernel);
 }
 
 /* cld3d retains none of its programs. */
-static cl_int CL_API_CALL release_program(cl_program source)
+REPLACES(clReleaseProgram)
 {
     cl_program loaded = NULL;
     pthread_mutex_lock(&lock);
-    struct program *program = source ? find_program(source) : NULL;
-    if (program) {
-        loaded = program->loaded;
-        *program = (struct program){NULL, NULL, NULL};
+    struct standing *of = program ? find_program(program) : NULL;
+    if (of) {
+        loaded = of->loaded;
+        *of = (struct standing){NULL, NULL, NULL};
     }
     pthread_mutex_unlock(&lock);
     if (loaded)
         below->clReleaseProgram(loaded);
-    return below->clReleaseProgram(source);
-}
-
-static void replace(void)
-{
-    table.clCreateProgramWithSource = create_program;
-    table.clBuildProgram = build_program;
-    table.clCreateKernel = create_kernel;
-    table.clReleaseProgram = release_program;
+    return PASS(clReleaseProgram);
 }
