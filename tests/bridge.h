@@ -95,9 +95,7 @@ static inline void with_base(void (*body)(const struct base *))
 
 static inline bool is_rusticl(const struct base *base)
 {
-    char name[256] = "";
-    CHECK_INT(clGetPlatformInfo(base->platform, CL_PLATFORM_NAME, sizeof(name), name, NULL), CL_SUCCESS);
-    return strcmp(name, "rusticl") == 0;
+    return is_named(base->platform, "rusticl");
 }
 
 /* Whether kernels can have images. Those of rusticl 22.3 can't where the driver itself is of 32 bits. */

@@ -36,20 +36,15 @@ static inline void scene_close(struct scene *scene)
 }
 
 /* A case that gets a scene. */
-static inline void with_scene(struct rig *rig, void (*body)(struct rig *, struct scene *))
-{
-    struct scene scene;
-    if (!scene_open(rig, &scene))
-        return;
-    body(rig, &scene);
-    scene_close(&scene);
-}
-
 #define SCENE_CASE(text, name, flags)                       \
     static void name(struct rig *rig, struct scene *scene); \
     SHARING_CASE(text, name##_seen, flags)                  \
     {                                                       \
-        with_scene(rig, name);                              \
+        struct scene scene;                                 \
+        if (scene_open(rig, &scene)) {                      \
+            name(rig, &scene);                              \
+            scene_close(&scene);                            \
+        }                                                   \
     }                                                       \
     static void name(struct rig *rig, struct scene *scene)
 
@@ -71,60 +66,55 @@ typedef cl_int (*command)(const struct scene *scene, cl_mem object, enum kind ki
 
 static char scratch[4 * SHARED_BYTES];
 
-static inline cl_int read_buffer(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    (void)kind;
-    return clEnqueueReadBuffer(s->rig->queue, object, CL_TRUE, 0, SHARED_BYTES, scratch, 0, NULL, event);
-}
-
-static inline cl_int write_buffer(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    (void)kind;
-    return clEnqueueWriteBuffer(s->rig->queue, object, CL_TRUE, 0, SHARED_BYTES, scratch, 0, NULL, event);
-}
-
 static const size_t rect[3] = {8, 4, 1};
 
-static inline cl_int read_buffer_rect(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    (void)kind;
-    return clEnqueueReadBufferRect(s->rig->queue, object, CL_TRUE, no_origin(), no_origin(), rect, 16, 0, 16, 0,
-                                   scratch, 0, NULL, event);
-}
+#define COMMAND(name, call)                                                                          \
+    static inline cl_int name(const struct scene *s, cl_mem object, enum kind kind, cl_event *event) \
+    {                                                                                                \
+        (void)kind;                                                                                  \
+        return call;                                                                                 \
+    }
 
-static inline cl_int write_buffer_rect(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    (void)kind;
-    return clEnqueueWriteBufferRect(s->rig->queue, object, CL_TRUE, no_origin(), no_origin(), rect, 16, 0, 16, 0,
-                                    scratch, 0, NULL, event);
-}
+/* clang-format off */
+COMMAND(read_buffer, clEnqueueReadBuffer(s->rig->queue, object, CL_TRUE, 0, SHARED_BYTES, scratch, 0, NULL, event))
+COMMAND(write_buffer, clEnqueueWriteBuffer(s->rig->queue, object, CL_TRUE, 0, SHARED_BYTES, scratch, 0, NULL, event))
+COMMAND(read_buffer_rect, clEnqueueReadBufferRect(s->rig->queue, object, CL_TRUE, no_origin(), no_origin(), rect, 16, 0, 16, 0,
+    scratch, 0, NULL, event))
+COMMAND(write_buffer_rect, clEnqueueWriteBufferRect(s->rig->queue, object, CL_TRUE, no_origin(), no_origin(), rect, 16, 0, 16, 0,
+    scratch, 0, NULL, event))
+COMMAND(copy_buffer_from, clEnqueueCopyBuffer(s->rig->queue, object, s->plain[kind], 0, 0, 64, 0, NULL, event))
+COMMAND(copy_buffer_to, clEnqueueCopyBuffer(s->rig->queue, s->plain[kind], object, 0, 0, 64, 0, NULL, event))
+COMMAND(copy_buffer_rect_from, clEnqueueCopyBufferRect(s->rig->queue, object, s->plain[kind], no_origin(), no_origin(), rect, 16,
+    0, 16, 0, 0, NULL, event))
+COMMAND(copy_buffer_rect_to, clEnqueueCopyBufferRect(s->rig->queue, s->plain[kind], object, no_origin(), no_origin(), rect, 16,
+    0, 16, 0, 0, NULL, event))
+COMMAND(fill_buffer, clEnqueueFillBuffer(s->rig->queue, object, scratch, 4, 0, 64, 0, NULL, event))
+COMMAND(unmap, clEnqueueUnmapMemObject(s->rig->queue, object, scratch, 0, NULL, event))
+COMMAND(read_image, clEnqueueReadImage(s->rig->queue, object, CL_TRUE, no_origin(), kind_region(kind), 0, 0, scratch, 0, NULL,
+    event))
+COMMAND(write_image, clEnqueueWriteImage(s->rig->queue, object, CL_TRUE, no_origin(), kind_region(kind), 0, 0, scratch, 0, NULL,
+    event))
+COMMAND(copy_image_from, clEnqueueCopyImage(s->rig->queue, object, s->plain[kind], no_origin(), no_origin(), kind_region(kind),
+    0, NULL, event))
+COMMAND(copy_image_to, clEnqueueCopyImage(s->rig->queue, s->plain[kind], object, no_origin(), no_origin(), kind_region(kind), 0,
+    NULL, event))
+COMMAND(copy_image_to_buffer, clEnqueueCopyImageToBuffer(s->rig->queue, object, s->plain[KIND_BUFFER], no_origin(),
+    kind_region(kind), 0, 0, NULL, event))
+COMMAND(copy_buffer_to_image, clEnqueueCopyBufferToImage(s->rig->queue, s->plain[KIND_BUFFER], object, 0, no_origin(),
+    kind_region(kind), 0, NULL, event))
+COMMAND(buffer_of_image_copy, clEnqueueCopyImageToBuffer(s->rig->queue, s->plain[KIND_2D], object, no_origin(),
+    kind_region(KIND_2D), 0, 0, NULL, event))
+COMMAND(buffer_to_plain_image, clEnqueueCopyBufferToImage(s->rig->queue, object, s->plain[KIND_2D], 0, no_origin(),
+    kind_region(KIND_2D), 0, NULL, event))
+/* clang-format on */
 
-static inline cl_int copy_buffer_from(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
+/* What a map gave; it is given back. */
+static inline cl_int end_map(const struct scene *s, cl_mem object, void *mapped, cl_int status)
 {
-    return clEnqueueCopyBuffer(s->rig->queue, object, s->plain[kind], 0, 0, 64, 0, NULL, event);
-}
-
-static inline cl_int copy_buffer_to(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    return clEnqueueCopyBuffer(s->rig->queue, s->plain[kind], object, 0, 0, 64, 0, NULL, event);
-}
-
-static inline cl_int copy_buffer_rect_from(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    return clEnqueueCopyBufferRect(s->rig->queue, object, s->plain[kind], no_origin(), no_origin(), rect, 16, 0, 16, 0,
-                                   0, NULL, event);
-}
-
-static inline cl_int copy_buffer_rect_to(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    return clEnqueueCopyBufferRect(s->rig->queue, s->plain[kind], object, no_origin(), no_origin(), rect, 16, 0, 16, 0,
-                                   0, NULL, event);
-}
-
-static inline cl_int fill_buffer(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    (void)kind;
-    return clEnqueueFillBuffer(s->rig->queue, object, scratch, 4, 0, 64, 0, NULL, event);
+    CHECK_INT(mapped != NULL, status == CL_SUCCESS);
+    if (mapped)
+        CHECK_INT(clEnqueueUnmapMemObject(s->rig->queue, object, mapped, 0, NULL, NULL), CL_SUCCESS);
+    return status;
 }
 
 static inline cl_int map_buffer(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
@@ -132,66 +122,7 @@ static inline cl_int map_buffer(const struct scene *s, cl_mem object, enum kind 
     cl_int status = 1;
     (void)kind;
     void *mapped = clEnqueueMapBuffer(s->rig->queue, object, CL_TRUE, CL_MAP_READ, 0, 64, 0, NULL, event, &status);
-    CHECK_INT(mapped != NULL, status == CL_SUCCESS);
-    if (mapped)
-        CHECK_INT(clEnqueueUnmapMemObject(s->rig->queue, object, mapped, 0, NULL, NULL), CL_SUCCESS);
-    return status;
-}
-
-static inline cl_int unmap(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    (void)kind;
-    return clEnqueueUnmapMemObject(s->rig->queue, object, scratch, 0, NULL, event);
-}
-
-static inline cl_int read_image(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    return clEnqueueReadImage(s->rig->queue, object, CL_TRUE, no_origin(), kind_region(kind), 0, 0, scratch, 0, NULL,
-                              event);
-}
-
-static inline cl_int write_image(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    return clEnqueueWriteImage(s->rig->queue, object, CL_TRUE, no_origin(), kind_region(kind), 0, 0, scratch, 0, NULL,
-                               event);
-}
-
-static inline cl_int copy_image_from(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    return clEnqueueCopyImage(s->rig->queue, object, s->plain[kind], no_origin(), no_origin(), kind_region(kind), 0,
-                              NULL, event);
-}
-
-static inline cl_int copy_image_to(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    return clEnqueueCopyImage(s->rig->queue, s->plain[kind], object, no_origin(), no_origin(), kind_region(kind), 0,
-                              NULL, event);
-}
-
-static inline cl_int copy_image_to_buffer(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    return clEnqueueCopyImageToBuffer(s->rig->queue, object, s->plain[KIND_BUFFER], no_origin(), kind_region(kind), 0,
-                                      0, NULL, event);
-}
-
-static inline cl_int copy_buffer_to_image(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    return clEnqueueCopyBufferToImage(s->rig->queue, s->plain[KIND_BUFFER], object, 0, no_origin(), kind_region(kind),
-                                      0, NULL, event);
-}
-
-static inline cl_int buffer_of_image_copy(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    (void)kind;
-    return clEnqueueCopyImageToBuffer(s->rig->queue, s->plain[KIND_2D], object, no_origin(), kind_region(KIND_2D), 0, 0,
-                                      NULL, event);
-}
-
-static inline cl_int buffer_to_plain_image(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
-{
-    (void)kind;
-    return clEnqueueCopyBufferToImage(s->rig->queue, object, s->plain[KIND_2D], 0, no_origin(), kind_region(KIND_2D), 0,
-                                      NULL, event);
+    return end_map(s, object, mapped, status);
 }
 
 static inline cl_int fill_image(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)
@@ -206,10 +137,7 @@ static inline cl_int map_image(const struct scene *s, cl_mem object, enum kind k
     size_t row = 0, slice = 0;
     void *mapped = clEnqueueMapImage(s->rig->queue, object, CL_TRUE, CL_MAP_READ, no_origin(), kind_region(kind), &row,
                                      &slice, 0, NULL, event, &status);
-    CHECK_INT(mapped != NULL, status == CL_SUCCESS);
-    if (mapped)
-        CHECK_INT(clEnqueueUnmapMemObject(s->rig->queue, object, mapped, 0, NULL, NULL), CL_SUCCESS);
-    return status;
+    return end_map(s, object, mapped, status);
 }
 
 static inline cl_int migrate(const struct scene *s, cl_mem object, enum kind kind, cl_event *event)

@@ -8,18 +8,21 @@
 #include <stdbool.h>
 #include <string.h>
 
-static inline bool is_pocl(cl_platform_id platform)
+static inline bool is_named(cl_platform_id platform, const char *expected)
 {
     char name[256] = "";
     CHECK_INT(clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL), CL_SUCCESS);
-    return strcmp(name, "Portable Computing Language") == 0;
+    return strcmp(name, expected) == 0;
+}
+
+static inline bool is_pocl(cl_platform_id platform)
+{
+    return is_named(platform, "Portable Computing Language");
 }
 
 static inline bool is_nvidia(cl_platform_id platform)
 {
-    char name[256] = "";
-    CHECK_INT(clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name), name, NULL), CL_SUCCESS);
-    return strcmp(name, "NVIDIA CUDA") == 0;
+    return is_named(platform, "NVIDIA CUDA");
 }
 
 /* Whether a device takes the rows of the host for rows without gaps, as those of PoCL's remote driver do (docs/quirks.md). cld3d pins

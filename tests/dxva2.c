@@ -72,57 +72,12 @@ static HRESULT STDMETHODCALLTYPE create_video_surface(IDXVAHD_Device *face, UINT
     return result;
 }
 
-static HRESULT STDMETHODCALLTYPE get_device_caps(IDXVAHD_Device *face, DXVAHD_VPDEVCAPS *caps)
-{
-    (void)face, (void)caps;
-    return E_NOTIMPL;
-}
-
-static HRESULT STDMETHODCALLTYPE get_formats(IDXVAHD_Device *face, UINT count, D3DFORMAT *formats)
-{
-    (void)face, (void)count, (void)formats;
-    return E_NOTIMPL;
-}
-
-static HRESULT STDMETHODCALLTYPE get_processor_caps(IDXVAHD_Device *face, UINT count, DXVAHD_VPCAPS *caps)
-{
-    (void)face, (void)count, (void)caps;
-    return E_NOTIMPL;
-}
-
-static HRESULT STDMETHODCALLTYPE get_custom_rates(IDXVAHD_Device *face, const GUID *guid, UINT count,
-                                                  DXVAHD_CUSTOM_RATE_DATA *rates)
-{
-    (void)face, (void)guid, (void)count, (void)rates;
-    return E_NOTIMPL;
-}
-
-static HRESULT STDMETHODCALLTYPE get_filter_range(IDXVAHD_Device *face, DXVAHD_FILTER filter,
-                                                  DXVAHD_FILTER_RANGE_DATA *range)
-{
-    (void)face, (void)filter, (void)range;
-    return E_NOTIMPL;
-}
-
-static HRESULT STDMETHODCALLTYPE create_processor(IDXVAHD_Device *face, const GUID *guid,
-                                                  IDXVAHD_VideoProcessor **processor)
-{
-    (void)face, (void)guid, (void)processor;
-    return E_NOTIMPL;
-}
-
+/* Nobody calls the others. */
 static IDXVAHD_DeviceVtbl device_table = {
     .QueryInterface = query_interface,
     .AddRef = add_ref,
     .Release = release,
     .CreateVideoSurface = create_video_surface,
-    .GetVideoProcessorDeviceCaps = get_device_caps,
-    .GetVideoProcessorOutputFormats = get_formats,
-    .GetVideoProcessorInputFormats = get_formats,
-    .GetVideoProcessorCaps = get_processor_caps,
-    .GetVideoProcessorCustomRates = get_custom_rates,
-    .GetVideoProcessorFilterRange = get_filter_range,
-    .CreateVideoProcessor = create_processor,
 };
 
 __declspec(dllexport) HRESULT WINAPI

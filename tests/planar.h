@@ -70,20 +70,6 @@ static inline bool has_textures(const struct rig *rig, DXGI_FORMAT format)
     return SUCCEEDED(result) && support & D3D11_FORMAT_SUPPORT_TEXTURE2D;
 }
 
-static inline void copy_to_slice(const struct pool *pool, int slice, void *staging)
-{
-    if (pool->rig->api->version == 10) {
-        ID3D10Device_CopySubresourceRegion((ID3D10Device *)pool->rig->device, (ID3D10Resource *)pool->texture,
-                                           (UINT)slice, 0, 0, 0, (ID3D10Resource *)staging, 0, NULL);
-        return;
-    }
-    ID3D11DeviceContext *context = NULL;
-    ID3D11Device_GetImmediateContext((ID3D11Device *)pool->rig->device, &context);
-    ID3D11DeviceContext_CopySubresourceRegion(context, (ID3D11Resource *)pool->texture, (UINT)slice, 0, 0, 0,
-                                              (ID3D11Resource *)staging, 0, NULL);
-    ID3D11DeviceContext_Release(context);
-}
-
 /* Both planes of a slice, through a mapped staging texture: the way that every Direct3D has for these formats. */
 static inline void d3d_write_slice(struct pool *pool, int slice, unsigned seed)
 {
@@ -97,7 +83,7 @@ static inline void d3d_write_slice(struct pool *pool, int slice, unsigned seed)
             rig_pattern(in_plane(&desc, frame, plane), plane_bytes(&desc, plane), seed + (unsigned)plane);
         }
         rig_write(pool->rig, staging, &desc, 0, frame);
-        copy_to_slice(pool, slice, staging);
+        rig_copy_to(pool->rig, pool->texture, (UINT)slice, staging, 0);
     }
     free(frame);
     rig_release(staging);
@@ -187,19 +173,20 @@ static inline bool cl_plane_has(cl_command_queue queue, const struct pool *pool,
     return same;
 }
 
-/* ---- pools and cases ---- */
+/* Threads meet: nobody leaves `wait` before `count` of them have come. Can be used again and again. */
+struct meeting {
+    atomic_uint came;
+    unsigned count;
+};
 
-/* The texture, each slice filled, without objects. */
-static inline bool pool_open_bare(struct pool *pool, struct rig *rig, const struct rig_desc *desc)
+static inline void meeting_wait(struct meeting *meeting)
 {
-    *pool = (struct pool){.rig = rig, .desc = *desc};
-    pool->texture = rig_make(rig, rig->device, desc, NULL);
-    if (!CHECK(pool->texture != NULL))
-        return false;
-    for (int slice = 0; slice < (int)desc->slices; slice++)
-        d3d_write_slice(pool, slice, 1000u + 10u * (unsigned)slice);
-    return true;
+    const unsigned turn = atomic_fetch_add(&meeting->came, 1) / meeting->count;
+    while (atomic_load(&meeting->came) / meeting->count == turn)
+        let_others_run();
 }
+
+/* ---- pools and cases ---- */
 
 static inline void pool_close(struct pool *pool)
 {
@@ -207,10 +194,15 @@ static inline void pool_close(struct pool *pool)
     rig_release(pool->texture);
 }
 
+/* The texture, each slice filled, with all its objects. */
 static inline bool pool_open(struct pool *pool, struct rig *rig, const struct rig_desc *desc)
 {
-    if (!pool_open_bare(pool, rig, desc))
+    *pool = (struct pool){.rig = rig, .desc = *desc};
+    pool->texture = rig_make(rig, rig->device, desc, NULL);
+    if (!CHECK(pool->texture != NULL))
         return false;
+    for (int slice = 0; slice < (int)desc->slices; slice++)
+        d3d_write_slice(pool, slice, 1000u + 10u * (unsigned)slice);
     if (make_planes(pool, rig->context, pool->objects))
         return true;
     pool_close(pool);
@@ -221,37 +213,16 @@ static inline bool pool_open(struct pool *pool, struct rig *rig, const struct ri
 static DXGI_FORMAT tested_format;
 static void (*tested)(struct rig *rig);
 
-/* Formats of which a Direct3D has made no texture: to make a device for every case only to be told so takes time. */
-static struct lack {
-    const struct rig_api *api;
-    DXGI_FORMAT format;
-} lacks[6];
-static unsigned lack_count;
-
-static inline bool is_lacking(const struct rig_api *api, DXGI_FORMAT format)
-{
-    for (unsigned i = 0; i < lack_count; i++)
-        if (lacks[i].api == api && lacks[i].format == format)
-            return true;
-    return false;
-}
-
 static inline void run_where_possible(struct rig *rig)
 {
-    if (has_textures(rig, tested_format)) {
+    if (has_textures(rig, tested_format))
         tested(rig);
-        return;
-    }
-    lacks[lack_count++] = (struct lack){rig->api, tested_format};
-    SKIP("this Direct3D has no textures of the format");
+    else
+        SKIP("this Direct3D has no textures of the format");
 }
 
 static inline void run_planar(const struct rig_api *api, DXGI_FORMAT format, void (*body)(struct rig *))
 {
-    if (is_lacking(api, format)) {
-        SKIP("this Direct3D has no textures of the format");
-        return;
-    }
     tested_format = format;
     tested = body;
     sharing_run(api, 0, run_where_possible);

@@ -12,7 +12,7 @@
 #ifndef CLD3D_TESTS_SHARING_H
 #define CLD3D_TESTS_SHARING_H
 
-#include "below.h"
+#include "drivers/below.h"
 #include "common/rig.h"
 #include "driver_bugs.h"
 #include "tap.h"
@@ -31,44 +31,27 @@
 
 /* ---- cases ---- */
 
-#ifndef _WIN32
-/* Whether so many objects of Direct3D are left, at once or in a while. */
-static inline bool live_are(cl_device_id device, unsigned expected)
-{
-    const struct timespec pause = {0, 10000000};
-    for (int i = 0; i < 1000 && fake_d3d_live() > expected; i++) {
-        rig_let_go(device);
-        nanosleep(&pause, NULL);
-    }
-    return CHECK_INT(fake_d3d_live(), expected);
-}
-#endif
-
 /* Runs a case over one API. */
 static inline void sharing_run(const struct rig_api *api, unsigned flags, void (*body)(struct rig *))
 {
     struct rig rig;
-#ifndef _WIN32
-    const unsigned before = fake_d3d_live();
-    fake_d3d_reset();
-#endif
+    const unsigned before = rig_begin();
     if (!rig_open(&rig, api, flags))
         return;
     body(&rig);
     rig_close(&rig);
-#ifndef _WIN32
-    if (!CHECK_INT(fake_d3d_violations(), 0))
-        printf("# %s\n", fake_d3d_last_violation());
-    if (!live_are(rig.cl_device, before))
-        fake_d3d_list_live(stdout, "# left: ");
-    fake_d3d_reset();
-#endif
+    rig_end(rig.cl_device, before);
+}
+
+static inline bool env_is(const char *variable, const char *value)
+{
+    const char *text = getenv(variable);
+    return text && strcmp(text, value) == 0;
 }
 
 static inline bool over_transport(const char *name)
 {
-    const char *transport = getenv("CLD3D_TEST_TRANSPORT");
-    return transport && strcmp(transport, name) == 0;
+    return env_is("CLD3D_TEST_TRANSPORT", name);
 }
 
 /* Whether OpenCL works in Direct3D's memory as the host sees it (tests/vulkan): the resource lives as long as commands use it. */
@@ -104,11 +87,9 @@ static inline bool works_in_place(void)
 {
     const char *transport = getenv("CLD3D_TRANSPORT");
 #ifdef _WIN32
-    const char *driver = getenv("OPENCL");
-    const bool possible = driver && strcmp(driver, "pocl") == 0;
+    const bool possible = env_is("OPENCL", "pocl");
 #else
-    const char *in_place = getenv("CLD3D_TEST_IN_PLACE");
-    const bool possible = in_place && strcmp(in_place, "1") == 0;
+    const bool possible = env_is("CLD3D_TEST_IN_PLACE", "1");
 #endif
     return possible && (!transport || strstr(transport, "in-place"));
 }
@@ -119,18 +100,8 @@ static inline bool lies_in_staging(void)
 #ifdef _WIN32
     return works_in_place();
 #else
-    const char *stays = getenv("FAKE_D3D_STAYS");
-    return works_in_place() && stays && strcmp(stays, "1") == 0;
+    return works_in_place() && env_is("FAKE_D3D_STAYS", "1");
 #endif
-}
-
-/* Whether the resource of an object is kept until no command uses the object any more, since that lies in memory of ours or of
- * the resource. An image that is imported from a file descriptor holds the memory by itself. */
-static inline bool kind_is_kept(const struct rig *rig, int kind)
-{
-    if (over_transport("record") && kind != 0) /* an image is in rows */
-        return false;
-    return kind_is_direct(rig, kind) ? over_mapped() || (over_transport("export") && kind == 0) : works_in_place();
 }
 
 /* Skips the running case there. */
@@ -258,37 +229,27 @@ static inline void shared_close_all(struct shared all[KINDS])
 
 /* A case that gets an object of a kind, or one of each: their patterns begin with that of seed 1. What the case does not close is
  * closed behind it. */
-static inline void sharing_with_object(struct rig *rig, enum kind kind, void (*body)(struct rig *, struct shared *))
-{
-    struct shared shared;
-    if (!shared_open(rig, kind, 1, &shared))
-        return;
-    body(rig, &shared);
-    shared_close(&shared);
-}
-
 #define OBJECT_CASE(text, name, flags, kind)                  \
     static void name(struct rig *rig, struct shared *shared); \
     SHARING_CASE(text, name##_opened, flags)                  \
     {                                                         \
-        sharing_with_object(rig, kind, name);                 \
+        struct shared shared;                                 \
+        if (shared_open(rig, kind, 1, &shared)) {             \
+            name(rig, &shared);                               \
+            shared_close(&shared);                            \
+        }                                                     \
     }                                                         \
     static void name(struct rig *rig, struct shared *shared)
-
-static inline void sharing_with_all(struct rig *rig, void (*body)(struct rig *, struct shared[KINDS]))
-{
-    struct shared all[KINDS];
-    if (!shared_open_all(rig, 1, all))
-        return;
-    body(rig, all);
-    shared_close_all(all);
-}
 
 #define OBJECTS_CASE(text, name, flags)                          \
     static void name(struct rig *rig, struct shared all[KINDS]); \
     SHARING_CASE(text, name##_opened, flags)                     \
     {                                                            \
-        sharing_with_all(rig, name);                             \
+        struct shared all[KINDS];                                \
+        if (shared_open_all(rig, 1, all)) {                      \
+            name(rig, all);                                      \
+            shared_close_all(all);                               \
+        }                                                        \
     }                                                            \
     static void name(struct rig *rig, struct shared all[KINDS])
 
@@ -435,22 +396,10 @@ static inline cl_event user_event(cl_context context)
     return event;
 }
 
-/* Whether queues go on behind a command that has failed, which is the driver's to say. */
-static inline bool queues_go_on(const struct rig *rig)
-{
-    return device_queues_go_on(rig->cl_device);
-}
-
 /* Whether a queue goes on behind commands that have failed. Where it does not, the driver's do not without sharing either. */
 static inline bool goes_on(const struct rig *rig, cl_command_queue queue)
 {
-    return barrier_ends_well(queue) || !CHECK(!queues_go_on(rig));
-}
-
-static inline void renew_queue(const struct rig *rig, cl_command_queue *queue, cl_command_queue_properties properties)
-{
-    CHECK_INT(clReleaseCommandQueue(*queue), CL_SUCCESS);
-    *queue = make_queue(rig, rig->context, properties);
+    return barrier_ends_well(queue) || !CHECK(!device_queues_go_on(rig->cl_device));
 }
 
 /* Behind a command that has failed: gives the rig another queue in order where the driver's go on no more. */
@@ -459,7 +408,8 @@ static inline void go_on(struct rig *rig)
     if (goes_on(rig, rig->queue))
         return;
     printf("# the driver's queue does not go on behind a command that failed: another one\n");
-    renew_queue(rig, &rig->queue, 0);
+    CHECK_INT(clReleaseCommandQueue(rig->queue), CL_SUCCESS);
+    rig->queue = make_queue(rig, rig->context, 0);
 }
 
 /* Work that takes its time and uses no shared object. */
@@ -520,6 +470,7 @@ static inline void refused(const struct rig *rig, cl_context context, cl_mem_fla
 /* ---- the same program again ---- */
 
 #ifdef _WIN32
+#define TEST_COMMAND "\"\"%s\" \"%s\"\"" /* cmd.exe takes the outer marks off */
 #define test_popen(command) _popen((command), "r")
 #define test_pclose _pclose
 
@@ -534,6 +485,7 @@ static inline void test_setenv(const char *variable, const char *value)
     _putenv_s(variable, value ? value : "");
 }
 #else
+#define TEST_COMMAND "\"%s\" \"%s\""
 #define test_popen(command) popen((command), "r")
 #define test_pclose pclose
 
@@ -565,11 +517,7 @@ static inline FILE *child_start(const char *text)
     char path[512], command[1024];
     if (!CHECK(test_program(path, sizeof(path))))
         return NULL;
-#ifdef _WIN32
-    snprintf(command, sizeof(command), "\"\"%s\" \"%s\"\"", path, text); /* cmd.exe takes the outer marks off */
-#else
-    snprintf(command, sizeof(command), "\"%s\" \"%s\"", path, text);
-#endif
+    snprintf(command, sizeof(command), TEST_COMMAND, path, text);
     return test_popen(command);
 }
 
@@ -699,12 +647,37 @@ static inline double test_now(void)
 #endif
 }
 
+struct test_job {
+    void (*run)(void *);
+    void *data;
+};
+
+/* test_thread_start: `job` lives until the join. */
 #ifdef _WIN32
 typedef HANDLE test_thread;
 
 static inline void let_others_run(void)
 {
     Sleep(0);
+}
+
+static inline DWORD WINAPI test_thread_main(void *job)
+{
+    const struct test_job *j = job;
+    j->run(j->data);
+    return 0;
+}
+
+static inline bool test_thread_start(test_thread *thread, struct test_job *job)
+{
+    *thread = CreateThread(NULL, 0, test_thread_main, job, 0, NULL);
+    return CHECK(*thread != NULL);
+}
+
+static inline void test_thread_join(test_thread thread)
+{
+    WaitForSingleObject(thread, INFINITE);
+    CloseHandle(thread);
 }
 #else
 typedef pthread_t test_thread;
@@ -713,61 +686,23 @@ static inline void let_others_run(void)
 {
     sched_yield();
 }
-#endif
 
-struct test_job {
-    void (*run)(void *);
-    void *data;
-};
-
-#ifdef _WIN32
-static inline DWORD WINAPI test_thread_main(void *job)
-{
-    const struct test_job *j = job;
-    j->run(j->data);
-    return 0;
-}
-#else
 static inline void *test_thread_main(void *job)
 {
     const struct test_job *j = job;
     j->run(j->data);
     return NULL;
 }
-#endif
 
-/* `job` lives until the join. */
 static inline bool test_thread_start(test_thread *thread, struct test_job *job)
 {
-#ifdef _WIN32
-    *thread = CreateThread(NULL, 0, test_thread_main, job, 0, NULL);
-    return CHECK(*thread != NULL);
-#else
     return CHECK(pthread_create(thread, NULL, test_thread_main, job) == 0);
-#endif
 }
 
 static inline void test_thread_join(test_thread thread)
 {
-#ifdef _WIN32
-    WaitForSingleObject(thread, INFINITE);
-    CloseHandle(thread);
-#else
     pthread_join(thread, NULL);
+}
 #endif
-}
-
-/* Threads meet: nobody leaves `wait` before `count` of them have come. Can be used again and again. */
-struct meeting {
-    atomic_uint came;
-    unsigned count;
-};
-
-static inline void meeting_wait(struct meeting *meeting)
-{
-    const unsigned turn = atomic_fetch_add(&meeting->came, 1) / meeting->count;
-    while (atomic_load(&meeting->came) / meeting->count == turn)
-        let_others_run();
-}
 
 #endif

@@ -20,6 +20,7 @@
 #ifndef TAP_H
 #define TAP_H
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -116,65 +117,56 @@ static inline bool tap_record(bool held)
     return held;
 }
 
-static inline bool tap_check(bool held, const char *text, const char *file, int line)
+/* Says what was wrong at a place. */
+static inline bool tap_fail(const char *file, int line, const char *format, ...)
 {
-    if (tap_record(held))
-        return true;
-    char message[512];
-    snprintf(message, sizeof(message), "# %s:%d: does not hold: %s", tap_file(file), line, text);
+    char message[1024];
+    const int length = snprintf(message, sizeof(message), "# %s:%d: ", tap_file(file), line);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message + length, sizeof(message) - (size_t)length, format, arguments);
+    va_end(arguments);
     tap_line(message);
     return false;
+}
+
+static inline bool tap_check(bool held, const char *text, const char *file, int line)
+{
+    return tap_record(held) || tap_fail(file, line, "does not hold: %s", text);
 }
 
 static inline bool tap_check_int(long long actual, long long expected, const char *text, const char *file, int line)
 {
-    if (tap_record(actual == expected))
-        return true;
-    char message[512];
-    snprintf(message, sizeof(message), "# %s:%d: %s is %lld (0x%llx), expected %lld (0x%llx)", tap_file(file), line,
-             text, actual, (unsigned long long)actual, expected, (unsigned long long)expected);
-    tap_line(message);
-    return false;
+    return tap_record(actual == expected) ||
+           tap_fail(file, line, "%s is %lld (0x%llx), expected %lld (0x%llx)", text, actual, (unsigned long long)actual,
+                    expected, (unsigned long long)expected);
 }
 
 static inline bool tap_check_str(const char *actual, const char *expected, const char *text, const char *file, int line)
 {
-    bool equal = actual && expected ? strcmp(actual, expected) == 0 : actual == expected;
-    if (tap_record(equal))
-        return true;
-    char message[1024];
-    snprintf(message, sizeof(message), "# %s:%d: %s is \"%.400s\", expected \"%.400s\"", tap_file(file), line, text,
-             actual ? actual : "(NULL)", expected ? expected : "(NULL)");
-    tap_line(message);
-    return false;
+    const bool equal = actual && expected ? strcmp(actual, expected) == 0 : actual == expected;
+    return tap_record(equal) || tap_fail(file, line, "%s is \"%.400s\", expected \"%.400s\"", text,
+                                         actual ? actual : "(NULL)", expected ? expected : "(NULL)");
 }
 
 static inline bool tap_check_mem(const void *actual, const void *expected, size_t size, const char *text,
                                  const char *file, int line)
 {
     const unsigned char *a = actual, *e = expected;
-    bool there = size == 0 || (a && e);
-    if (tap_record(there && (size == 0 || memcmp(a, e, size) == 0)))
-        return true;
-    char message[512];
-    if (!there) {
-        snprintf(message, sizeof(message), "# %s:%d: %s: %s is NULL", tap_file(file), line, text,
-                 a ? "what was expected" : "it");
-        tap_line(message);
-        return false;
-    }
     size_t first = 0, differ = 0;
+    if (tap_record(size == 0 || (a && e && memcmp(a, e, size) == 0)))
+        return true;
+    if (!a || !e)
+        return tap_fail(file, line, "%s: %s is NULL", text, a ? "what was expected" : "it");
     for (size_t i = size; i-- > 0;) {
         if (a[i] != e[i]) {
             first = i;
             differ++;
         }
     }
-    snprintf(message, sizeof(message), "# %s:%d: %s: byte %llu is 0x%02x, expected 0x%02x; %llu of %llu bytes differ",
-             tap_file(file), line, text, (unsigned long long)first, a[first], e[first], (unsigned long long)differ,
-             (unsigned long long)size);
-    tap_line(message);
-    return false;
+    return tap_fail(file, line, "%s: byte %llu is 0x%02x, expected 0x%02x; %llu of %llu bytes differ", text,
+                    (unsigned long long)first, a[first], e[first], (unsigned long long)differ,
+                    (unsigned long long)size);
 }
 
 /* Runs one case. Tells whether it is fine: passed or skipped. */

@@ -140,7 +140,7 @@ static void runs(unsigned order)
 
 CASE("the first calls in the main thread, in others before it, and deep in its stack", orders_run)
 {
-    for (unsigned order = 0; order < COUNT(orders) && has_layer("amd"); order++)
+    for (unsigned order = 0; order < COUNT(orders) && has_layer("libamd"); order++)
         runs(order);
 }
 

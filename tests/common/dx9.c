@@ -4,10 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef _WIN32
-#include "fake_d3d.h"
-#endif
-
 /* ---- formats ---- */
 
 #define PLANE(dxgi, order, type, channels, bytes)                            \
@@ -132,6 +128,10 @@ static void close_d3d(IDirect3D9 *d3d9)
 {
     CHECK_INT(IDirect3D9_Release(d3d9), 0);
 }
+
+static void check_kept(void)
+{
+}
 #endif
 
 static bool open_d3d(bool extended, DWORD more_flags, IDirect3D9 **d3d9, IDirect3DDevice9 **device)
@@ -169,48 +169,17 @@ IDirect3DDevice9 *dx9_make_device(bool extended)
     return device;
 }
 
-static bool find_function(const struct dx9 *dx9, const char *name, void *function)
-{
-    void *address = clGetExtensionFunctionAddressForPlatform(dx9->rig.platform, name);
-    memcpy(function, &address, sizeof(address));
-    return CHECK(address != NULL);
-}
-
 static bool find_functions(struct dx9 *dx9)
 {
-    return find_function(dx9, "clGetDeviceIDsFromDX9MediaAdapterKHR", &dx9->get_device_ids) &&
-           find_function(dx9, "clCreateFromDX9MediaSurfaceKHR", &dx9->create) &&
-           find_function(dx9, "clEnqueueAcquireDX9MediaSurfacesKHR", &dx9->acquire) &&
-           find_function(dx9, "clEnqueueReleaseDX9MediaSurfacesKHR", &dx9->release);
-}
-
-static cl_context make_context(const struct dx9 *dx9, cl_context_properties property, void *device, bool user_sync,
-                               cl_int *status)
-{
-    const cl_context_properties properties[] = {
-        CL_CONTEXT_PLATFORM,
-        (cl_context_properties)dx9->rig.platform,
-        property,
-        (cl_context_properties)device,
-        user_sync ? CL_CONTEXT_INTEROP_USER_SYNC : 0,
-        CL_TRUE,
-        0,
-    };
-    return clCreateContext(properties, 1, &dx9->rig.cl_device, NULL, NULL, status);
+    return rig_find_function(&dx9->rig, "clGetDeviceIDsFromDX9MediaAdapterKHR", &dx9->get_device_ids) &&
+           rig_find_function(&dx9->rig, "clCreateFromDX9MediaSurfaceKHR", &dx9->create) &&
+           rig_find_function(&dx9->rig, "clEnqueueAcquireDX9MediaSurfacesKHR", &dx9->acquire) &&
+           rig_find_function(&dx9->rig, "clEnqueueReleaseDX9MediaSurfacesKHR", &dx9->release);
 }
 
 cl_context dx9_make_context(const struct dx9 *dx9, cl_context_properties property, void *device, cl_int *status)
 {
-    return make_context(dx9, property, device, false, status);
-}
-
-static bool open_context(struct dx9 *dx9, unsigned flags)
-{
-    cl_int status = CL_SUCCESS;
-    dx9->rig.context = make_context(dx9, dx9->property, dx9->device, flags & RIG_USER_SYNC, &status);
-    if (!CHECK_INT(status, CL_SUCCESS) || !CHECK(dx9->rig.context != NULL))
-        return false;
-    return rig_open_queue(&dx9->rig, flags);
+    return rig_make_context_with(&dx9->rig, property, device, false, status);
 }
 
 bool dx9_open(struct dx9 *dx9, bool extended, unsigned flags)
@@ -220,7 +189,8 @@ bool dx9_open(struct dx9 *dx9, bool extended, unsigned flags)
                         .property = extended ? CL_CONTEXT_ADAPTER_D3D9EX_KHR : CL_CONTEXT_ADAPTER_D3D9_KHR};
     const DWORD device_flags = flags & DX9_MULTITHREADED ? D3DCREATE_MULTITHREADED : 0;
     if (open_d3d(extended, device_flags, &dx9->d3d9, &dx9->device) && CHECK(rig_find_device(&dx9->rig, NULL)) &&
-        find_functions(dx9) && (flags & RIG_NO_CONTEXT || open_context(dx9, flags)))
+        find_functions(dx9) &&
+        (flags & RIG_NO_CONTEXT || rig_open_context(&dx9->rig, dx9->property, dx9->device, flags)))
         return true;
     dx9_close(dx9);
     return false;
@@ -242,23 +212,13 @@ void dx9_close(struct dx9 *dx9)
 void dx9_run(bool extended, unsigned flags, void (*body)(struct dx9 *))
 {
     struct dx9 dx9;
-#ifndef _WIN32
-    const unsigned before = fake_d3d_live();
-    fake_d3d_reset();
-#endif
+    const unsigned before = rig_begin();
     if (!dx9_open(&dx9, extended, flags))
         return;
     body(&dx9);
     dx9_close(&dx9);
-#ifdef _WIN32
     check_kept();
-#else
-    if (!CHECK_INT(fake_d3d_violations(), 0))
-        printf("# %s\n", fake_d3d_last_violation());
-    if (!CHECK_INT(fake_d3d_live(), before))
-        fake_d3d_list_live(stdout, "# left: ");
-    fake_d3d_reset();
-#endif
+    rig_end(NULL, before);
 }
 
 /* ---- DXVA-HD ---- */
@@ -668,21 +628,16 @@ int dx9_failures(void)
     return atomic_load(&tap_case.failures);
 }
 
-static void say(const char *text, va_list arguments)
-{
-    char line[256] = "# ";
-    vsnprintf(line + 2, sizeof(line) - 2, text, arguments);
-    tap_line(line);
-}
-
 void dx9_remark(int before, const char *text, ...)
 {
+    char line[256] = "# ";
+    va_list arguments;
     if (dx9_failures() == before)
         return;
-    va_list arguments;
     va_start(arguments, text);
-    say(text, arguments);
+    vsnprintf(line + 2, sizeof(line) - 2, text, arguments);
     va_end(arguments);
+    tap_line(line);
 }
 
 void dx9_left_out(const struct dx9_format *format, const char *why)

@@ -5,11 +5,6 @@
 
 #include "rig.h"
 
-/* cld3d offers every format on every device. 1: one that is missing fails a case; 0: it is left out and named. */
-#ifndef ALL_FORMATS_REQUIRED
-#define ALL_FORMATS_REQUIRED 1
-#endif
-
 /* The functions that read and write a format in a kernel: read_imagef, read_imagei, read_imageui. */
 enum format_class { FORMAT_F, FORMAT_I, FORMAT_UI };
 

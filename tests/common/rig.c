@@ -1,9 +1,14 @@
+#include "formats.h"
 #include "rig_d3d.h"
 #include "tap.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifndef _WIN32
+#include "fake_d3d.h"
+#endif
 
 static const struct rig_ops *ops_of(const struct rig *rig)
 {
@@ -38,13 +43,18 @@ bool rig_find_device(struct rig *rig, cl_platform_id but)
     return false;
 }
 
+bool rig_find_function(const struct rig *rig, const char *name, void *function)
+{
+    void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, name);
+    memcpy(function, &address, sizeof(address));
+    return CHECK(address != NULL);
+}
+
 static bool find_function(const struct rig *rig, const char *before, const char *after, void *function)
 {
     char name[64];
     snprintf(name, sizeof(name), "cl%sD3D%d%s", before, rig->api->version, after);
-    void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, name);
-    memcpy(function, &address, sizeof(address));
-    return CHECK(address != NULL);
+    return rig_find_function(rig, name, function);
 }
 
 static bool find_functions(struct rig *rig)
@@ -57,18 +67,24 @@ static bool find_functions(struct rig *rig)
            find_function(rig, "EnqueueRelease", "ObjectsKHR", &rig->release);
 }
 
-cl_context rig_make_context(const struct rig *rig, void *device, bool user_sync, cl_int *status)
+cl_context rig_make_context_with(const struct rig *rig, cl_context_properties property, void *device, bool user_sync,
+                                 cl_int *status)
 {
     const cl_context_properties properties[] = {
         CL_CONTEXT_PLATFORM,
         (cl_context_properties)rig->platform,
-        rig->api->context_device,
+        property,
         (cl_context_properties)device,
         user_sync ? CL_CONTEXT_INTEROP_USER_SYNC : 0,
         CL_TRUE,
         0,
     };
     return clCreateContext(properties, 1, &rig->cl_device, NULL, NULL, status);
+}
+
+cl_context rig_make_context(const struct rig *rig, void *device, bool user_sync, cl_int *status)
+{
+    return rig_make_context_with(rig, rig->api->context_device, device, user_sync, status);
 }
 
 /* Whether a command of such a queue, in a context of its own, ends while one before it is held. Those of rusticl 25.0 do not. */
@@ -132,13 +148,39 @@ bool rig_open_queue(struct rig *rig, unsigned flags)
     return CHECK_INT(status, CL_SUCCESS) && CHECK(rig->queue != NULL);
 }
 
-static bool open_context(struct rig *rig, unsigned flags)
+bool rig_open_context(struct rig *rig, cl_context_properties property, void *device, unsigned flags)
 {
     cl_int status = CL_SUCCESS;
-    rig->context = rig_make_context(rig, rig->device, flags & RIG_USER_SYNC, &status);
-    if (!CHECK_INT(status, CL_SUCCESS) || !CHECK(rig->context != NULL))
-        return false;
-    return rig_open_queue(rig, flags);
+    rig->context = rig_make_context_with(rig, property, device, flags & RIG_USER_SYNC, &status);
+    return CHECK_INT(status, CL_SUCCESS) && CHECK(rig->context != NULL) && rig_open_queue(rig, flags);
+}
+
+unsigned rig_begin(void)
+{
+#ifdef _WIN32
+    return 0;
+#else
+    const unsigned before = fake_d3d_live();
+    fake_d3d_reset();
+    return before;
+#endif
+}
+
+void rig_end(cl_device_id device, unsigned before)
+{
+#ifdef _WIN32
+    (void)device, (void)before;
+#else
+    if (!CHECK_INT(fake_d3d_violations(), 0))
+        printf("# %s\n", fake_d3d_last_violation());
+    for (int i = 0; i < 1000 && device && fake_d3d_live() > before; i++) {
+        rig_let_go(device);
+        pause_ms(10);
+    }
+    if (!CHECK_INT(fake_d3d_live(), before))
+        fake_d3d_list_live(stdout, "# left: ");
+    fake_d3d_reset();
+#endif
 }
 
 /* Wine's Direct3D takes much longer to make a device than a case to run, so the cases of a program have one in common there.
@@ -161,11 +203,16 @@ static HRESULT open_device(struct rig *rig, unsigned flags)
 #endif
 }
 
+static bool open_rest(struct rig *rig, unsigned flags)
+{
+    return find_functions(rig) &&
+           (flags & RIG_NO_CONTEXT || rig_open_context(rig, rig->api->context_device, rig->device, flags));
+}
+
 bool rig_open(struct rig *rig, const struct rig_api *api, unsigned flags)
 {
     *rig = (struct rig){.api = api};
-    if (CHECK_INT(open_device(rig, flags), S_OK) && CHECK(rig_find_device(rig, NULL)) && find_functions(rig) &&
-        (flags & RIG_NO_CONTEXT || open_context(rig, flags)))
+    if (CHECK_INT(open_device(rig, flags), S_OK) && CHECK(rig_find_device(rig, NULL)) && open_rest(rig, flags))
         return true;
     rig_close(rig);
     return false;
@@ -178,7 +225,7 @@ bool rig_open_beside(struct rig *rig, const struct rig *first, unsigned flags)
         return false;
     rig->device = first->device;
     IUnknown_AddRef((IUnknown *)rig->device);
-    if (find_functions(rig) && (flags & RIG_NO_CONTEXT || open_context(rig, flags)))
+    if (open_rest(rig, flags))
         return true;
     rig_close(rig);
     return false;
@@ -212,76 +259,24 @@ static bool is_planar(DXGI_FORMAT format)
 
 UINT rig_texel_bytes(DXGI_FORMAT format)
 {
-    switch (format) {
-    case DXGI_FORMAT_R32G32B32A32_TYPELESS:
-    case DXGI_FORMAT_R32G32B32A32_FLOAT:
-    case DXGI_FORMAT_R32G32B32A32_UINT:
-    case DXGI_FORMAT_R32G32B32A32_SINT: return 16;
-    case DXGI_FORMAT_R32G32B32_TYPELESS:
-    case DXGI_FORMAT_R32G32B32_FLOAT:
-    case DXGI_FORMAT_R32G32B32_UINT:
-    case DXGI_FORMAT_R32G32B32_SINT: return 12;
-    case DXGI_FORMAT_R16G16B16A16_TYPELESS:
-    case DXGI_FORMAT_R16G16B16A16_FLOAT:
-    case DXGI_FORMAT_R16G16B16A16_UNORM:
-    case DXGI_FORMAT_R16G16B16A16_UINT:
-    case DXGI_FORMAT_R16G16B16A16_SNORM:
-    case DXGI_FORMAT_R16G16B16A16_SINT:
-    case DXGI_FORMAT_R32G32_TYPELESS:
-    case DXGI_FORMAT_R32G32_FLOAT:
-    case DXGI_FORMAT_R32G32_UINT:
-    case DXGI_FORMAT_R32G32_SINT: return 8;
-    case DXGI_FORMAT_R10G10B10A2_TYPELESS:
-    case DXGI_FORMAT_R10G10B10A2_UNORM:
-    case DXGI_FORMAT_R10G10B10A2_UINT:
-    case DXGI_FORMAT_R11G11B10_FLOAT:
-    case DXGI_FORMAT_R8G8B8A8_TYPELESS:
-    case DXGI_FORMAT_R8G8B8A8_UNORM:
-    case DXGI_FORMAT_R8G8B8A8_UNORM_SRGB:
-    case DXGI_FORMAT_R8G8B8A8_UINT:
-    case DXGI_FORMAT_R8G8B8A8_SNORM:
-    case DXGI_FORMAT_R8G8B8A8_SINT:
-    case DXGI_FORMAT_R16G16_TYPELESS:
-    case DXGI_FORMAT_R16G16_FLOAT:
-    case DXGI_FORMAT_R16G16_UNORM:
-    case DXGI_FORMAT_R16G16_UINT:
-    case DXGI_FORMAT_R16G16_SNORM:
-    case DXGI_FORMAT_R16G16_SINT:
-    case DXGI_FORMAT_R32_TYPELESS:
-    case DXGI_FORMAT_D32_FLOAT:
-    case DXGI_FORMAT_R32_FLOAT:
-    case DXGI_FORMAT_R32_UINT:
-    case DXGI_FORMAT_R32_SINT:
-    case DXGI_FORMAT_D24_UNORM_S8_UINT:
-    case DXGI_FORMAT_B8G8R8A8_UNORM:
-    case DXGI_FORMAT_B8G8R8X8_UNORM:
-    case DXGI_FORMAT_B8G8R8A8_TYPELESS:
-    case DXGI_FORMAT_B8G8R8A8_UNORM_SRGB:
-    case DXGI_FORMAT_B8G8R8X8_TYPELESS:
-    case DXGI_FORMAT_B8G8R8X8_UNORM_SRGB: return 4;
-    case DXGI_FORMAT_R8G8_TYPELESS:
-    case DXGI_FORMAT_R8G8_UNORM:
-    case DXGI_FORMAT_R8G8_UINT:
-    case DXGI_FORMAT_R8G8_SNORM:
-    case DXGI_FORMAT_R8G8_SINT:
-    case DXGI_FORMAT_R16_TYPELESS:
-    case DXGI_FORMAT_R16_FLOAT:
-    case DXGI_FORMAT_D16_UNORM:
-    case DXGI_FORMAT_R16_UNORM:
-    case DXGI_FORMAT_R16_UINT:
-    case DXGI_FORMAT_R16_SNORM:
-    case DXGI_FORMAT_R16_SINT:
-    case DXGI_FORMAT_P010:
-    case DXGI_FORMAT_P016: return 2;
-    case DXGI_FORMAT_R8_TYPELESS:
-    case DXGI_FORMAT_R8_UNORM:
-    case DXGI_FORMAT_R8_UINT:
-    case DXGI_FORMAT_R8_SNORM:
-    case DXGI_FORMAT_R8_SINT:
-    case DXGI_FORMAT_A8_UNORM:
-    case DXGI_FORMAT_NV12: return 1;
-    default: return 0;
-    }
+    static const struct {
+        DXGI_FORMAT first, last;
+        UINT bytes;
+    } sizes[] = {
+        {DXGI_FORMAT_R32G32B32A32_TYPELESS, DXGI_FORMAT_R32G32B32A32_SINT, 16},
+        {DXGI_FORMAT_R32G32B32_TYPELESS, DXGI_FORMAT_R32G32B32_SINT, 12},
+        {DXGI_FORMAT_R16G16B16A16_TYPELESS, DXGI_FORMAT_R32G32_SINT, 8},
+        {DXGI_FORMAT_R10G10B10A2_TYPELESS, DXGI_FORMAT_D24_UNORM_S8_UINT, 4},
+        {DXGI_FORMAT_R8G8_TYPELESS, DXGI_FORMAT_R16_SINT, 2},
+        {DXGI_FORMAT_R8_TYPELESS, DXGI_FORMAT_A8_UNORM, 1},
+        {DXGI_FORMAT_B8G8R8A8_UNORM, DXGI_FORMAT_B8G8R8X8_UNORM_SRGB, 4},
+        {DXGI_FORMAT_NV12, DXGI_FORMAT_NV12, 1},
+        {DXGI_FORMAT_P010, DXGI_FORMAT_P016, 2},
+    };
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        if (format >= sizes[i].first && format <= sizes[i].last)
+            return sizes[i].bytes;
+    return 0;
 }
 
 static UINT at_level(UINT extent, UINT level)
@@ -432,7 +427,7 @@ void rig_read(const struct rig *rig, void *resource, const struct rig_desc *desc
     void *copy = make_staging(rig, device, desc, subresource, &staging);
     struct rig_rows mapped;
     if (copy) {
-        ops_of(rig)->copy(device, copy, resource, subresource);
+        ops_of(rig)->copy(device, copy, 0, resource, subresource);
         if (CHECK_INT(ops_of(rig)->map(device, copy, &staging, 0, RIG_MAP_READ, &mapped), S_OK)) {
             copy_rows(&layout, data, row, slice, mapped.data, mapped.row_pitch, mapped.slice_pitch);
             ops_of(rig)->unmap(device, copy, &staging, 0);
@@ -442,11 +437,16 @@ void rig_read(const struct rig *rig, void *resource, const struct rig_desc *desc
     rig_release(device);
 }
 
-void rig_copy(const struct rig *rig, void *to, void *from, UINT subresource)
+void rig_copy_to(const struct rig *rig, void *to, UINT to_subresource, void *from, UINT subresource)
 {
     void *device = ops_of(rig)->owner(from);
-    ops_of(rig)->copy(device, to, from, subresource);
+    ops_of(rig)->copy(device, to, to_subresource, from, subresource);
     rig_release(device);
+}
+
+void rig_copy(const struct rig *rig, void *to, void *from, UINT subresource)
+{
+    rig_copy_to(rig, to, 0, from, subresource);
 }
 
 void rig_flush(const struct rig *rig, void *device)
@@ -499,28 +499,6 @@ void rig_pattern(void *data, size_t size, unsigned seed)
         bytes[0] = (unsigned char)(seed * 37 + 11);
 }
 
-enum channel { CHANNEL_OTHER, CHANNEL_FLOAT, CHANNEL_HALF, CHANNEL_SNORM8, CHANNEL_SNORM16 };
-
-static enum channel channel_of(DXGI_FORMAT format)
-{
-    switch (format) {
-    case DXGI_FORMAT_R32G32B32A32_FLOAT:
-    case DXGI_FORMAT_R32G32B32_FLOAT:
-    case DXGI_FORMAT_R32G32_FLOAT:
-    case DXGI_FORMAT_R32_FLOAT: return CHANNEL_FLOAT;
-    case DXGI_FORMAT_R16G16B16A16_FLOAT:
-    case DXGI_FORMAT_R16G16_FLOAT:
-    case DXGI_FORMAT_R16_FLOAT: return CHANNEL_HALF;
-    case DXGI_FORMAT_R8G8B8A8_SNORM:
-    case DXGI_FORMAT_R8G8_SNORM:
-    case DXGI_FORMAT_R8_SNORM: return CHANNEL_SNORM8;
-    case DXGI_FORMAT_R16G16B16A16_SNORM:
-    case DXGI_FORMAT_R16G16_SNORM:
-    case DXGI_FORMAT_R16_SNORM: return CHANNEL_SNORM16;
-    default: return CHANNEL_OTHER;
-    }
-}
-
 /* Exponents in the middle: no NaN, infinity or denormal number, which a driver may change on the way. */
 static void make_floats(unsigned char *bytes, size_t size)
 {
@@ -553,12 +531,12 @@ static void make_snorms(unsigned char *bytes, size_t size, size_t channel)
 void rig_pattern_for(DXGI_FORMAT format, void *data, size_t size, unsigned seed)
 {
     rig_pattern(data, size, seed);
-    switch (channel_of(format)) {
-    case CHANNEL_FLOAT: make_floats(data, size); break;
-    case CHANNEL_HALF: make_halves(data, size); break;
-    case CHANNEL_SNORM8: make_snorms(data, size, 1); break;
-    case CHANNEL_SNORM16: make_snorms(data, size, 2); break;
-    case CHANNEL_OTHER: break;
+    const struct format *known = format_named(format);
+    switch (known ? known->cl.image_channel_data_type : 0) {
+    case CL_FLOAT: make_floats(data, size); break;
+    case CL_HALF_FLOAT: make_halves(data, size); break;
+    case CL_SNORM_INT8: make_snorms(data, size, 1); break;
+    case CL_SNORM_INT16: make_snorms(data, size, 2); break;
     }
 }
 

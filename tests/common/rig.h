@@ -70,6 +70,18 @@ bool rig_open_beside(struct rig *rig, const struct rig *first, unsigned flags);
 /* The queue of an open context by `flags`. False and the case skipped: the device has no queues of that kind. */
 bool rig_open_queue(struct rig *rig, unsigned flags);
 
+/* The parts of rig_open that a rig of Direct3D 9 needs too. A function of the platform, with a failed check if there is none; a context
+ * whose property names the device, and with rig_open_context its queue. */
+bool rig_find_function(const struct rig *rig, const char *name, void *function);
+cl_context rig_make_context_with(const struct rig *rig, cl_context_properties property, void *device, bool user_sync,
+                                 cl_int *status);
+bool rig_open_context(struct rig *rig, cl_context_properties property, void *device, unsigned flags);
+
+/* Around a case. Over the fake Direct3D no rule of Direct3D may have been broken, and nothing may be left: at once, or with a device in a
+ * while. */
+unsigned rig_begin(void);
+void rig_end(cl_device_id device, unsigned before);
+
 /* Whether out-of-order queues of a device go on beside a command that is held. */
 bool rig_in_any_order(cl_device_id device);
 
@@ -113,7 +125,8 @@ bool rig_can_map(const struct rig *rig, const struct rig_desc *desc);
 void rig_write(const struct rig *rig, void *resource, const struct rig_desc *desc, UINT subresource, const void *data);
 /* Reads a subresource to tightly packed rows through a staging copy. No Flush before: Direct3D must be right as it is. */
 void rig_read(const struct rig *rig, void *resource, const struct rig_desc *desc, UINT subresource, void *data);
-/* Queues a copy of a subresource to subresource 0 of another resource. */
+/* Queues a copy of a subresource to one of another resource, or to subresource 0. */
+void rig_copy_to(const struct rig *rig, void *to, UINT to_subresource, void *from, UINT subresource);
 void rig_copy(const struct rig *rig, void *to, void *from, UINT subresource);
 /* The size of a subresource as tightly packed rows (a planar format: with its chroma), and how many subresources. */
 size_t rig_bytes(const struct rig_desc *desc, UINT subresource);

@@ -25,8 +25,7 @@ struct rig_ops {
     /* clang-format on */
     void (*unmap)(void *device, void *resource, const struct rig_desc *desc, UINT subresource);
     void (*update)(void *device, void *resource, UINT subresource, const struct rig_rows *rows);
-    /* From a subresource to subresource 0. */
-    void (*copy)(void *device, void *to, void *from, UINT subresource);
+    void (*copy)(void *device, void *to, UINT to_subresource, void *from, UINT subresource);
     void (*flush)(void *device);
     /* Puts an event query behind all work so far and waits until it is reached. */
     HRESULT (*finish)(void *device);

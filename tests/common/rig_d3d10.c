@@ -7,6 +7,16 @@ static HRESULT open(UINT flags, void **device)
     return D3D10CreateDevice(NULL, D3D10_DRIVER_TYPE_HARDWARE, NULL, flags, D3D10_SDK_VERSION, (ID3D10Device **)device);
 }
 
+/* What has the commands: the device itself. With a reference. */
+#define CONTEXT ID3D10Device
+#define COMMAND(name) ID3D10Device_##name
+
+static ID3D10Device *context_of(void *device)
+{
+    IUnknown_AddRef((IUnknown *)device);
+    return device;
+}
+
 /* A rig_desc has Direct3D 11's flags. All have the same value here except two. */
 static UINT misc_flags(UINT misc)
 {
@@ -49,23 +59,6 @@ static void unmap(void *device, void *resource, const struct rig_desc *desc, UIN
         ID3D10Texture3D_Unmap((ID3D10Texture3D *)resource, subresource);
     else
         ID3D10Texture2D_Unmap((ID3D10Texture2D *)resource, subresource);
-}
-
-static void update(void *device, void *resource, UINT subresource, const struct rig_rows *rows)
-{
-    ID3D10Device_UpdateSubresource((ID3D10Device *)device, (ID3D10Resource *)resource, subresource, NULL, rows->data,
-                                   rows->row_pitch, rows->slice_pitch);
-}
-
-static void copy(void *device, void *to, void *from, UINT subresource)
-{
-    ID3D10Device_CopySubresourceRegion((ID3D10Device *)device, (ID3D10Resource *)to, 0, 0, 0, 0, (ID3D10Resource *)from,
-                                       subresource, NULL);
-}
-
-static void flush(void *device)
-{
-    ID3D10Device_Flush((ID3D10Device *)device);
 }
 
 static HRESULT finish(void *device)

@@ -9,6 +9,9 @@ static HRESULT open(UINT flags, void **device)
                              (ID3D11Device **)device, NULL, NULL);
 }
 
+#define CONTEXT ID3D11DeviceContext
+#define COMMAND(name) ID3D11DeviceContext_##name
+
 static ID3D11DeviceContext *context_of(void *device)
 {
     ID3D11DeviceContext *context = NULL;
@@ -36,29 +39,6 @@ static void unmap(void *device, void *resource, const struct rig_desc *desc, UIN
     ID3D11DeviceContext_Unmap(context, (ID3D11Resource *)resource, subresource);
     ID3D11DeviceContext_Release(context);
     (void)desc;
-}
-
-static void update(void *device, void *resource, UINT subresource, const struct rig_rows *rows)
-{
-    ID3D11DeviceContext *context = context_of(device);
-    ID3D11DeviceContext_UpdateSubresource(context, (ID3D11Resource *)resource, subresource, NULL, rows->data,
-                                          rows->row_pitch, rows->slice_pitch);
-    ID3D11DeviceContext_Release(context);
-}
-
-static void copy(void *device, void *to, void *from, UINT subresource)
-{
-    ID3D11DeviceContext *context = context_of(device);
-    ID3D11DeviceContext_CopySubresourceRegion(context, (ID3D11Resource *)to, 0, 0, 0, 0, (ID3D11Resource *)from,
-                                              subresource, NULL);
-    ID3D11DeviceContext_Release(context);
-}
-
-static void flush(void *device)
-{
-    ID3D11DeviceContext *context = context_of(device);
-    ID3D11DeviceContext_Flush(context);
-    ID3D11DeviceContext_Release(context);
 }
 
 static HRESULT finish(void *device)

@@ -151,39 +151,30 @@ void shared_cl_expect(struct shared *s, unsigned seed)
     free(expected);
 }
 
+/* Direct3D writes `from`, OpenCL finds it and writes `to`, which Direct3D finds. */
+static void frame(struct shared *s, unsigned from, unsigned to)
+{
+    void *data = shared_pattern(s, to);
+    shared_d3d_write(s, from);
+    shared_acquire(s);
+    shared_cl_expect(s, from);
+    shared_cl_write(s, data);
+    shared_release(s);
+    shared_d3d_expect_bytes(s, data);
+    free(data);
+}
+
 void shared_prepare(struct shared *s, unsigned seed)
 {
-    void *other = shared_pattern(s, seed + 1000);
-    shared_d3d_write(s, seed + 1001);
-    shared_acquire(s);
-    shared_cl_expect(s, seed + 1001);
-    shared_cl_write(s, other);
-    shared_release(s);
-    shared_d3d_expect_bytes(s, other);
+    frame(s, seed + 1001, seed + 1000);
     shared_d3d_write(s, seed);
-    free(other);
 }
 
 void shared_round_trip(struct shared *s, unsigned seed)
 {
-    void *data = shared_pattern(s, seed + 1);
-    shared_prepare(s, seed);
-    shared_acquire(s);
-    shared_cl_expect(s, seed);
-    shared_cl_write(s, data);
-    shared_release(s);
-    shared_d3d_expect(s, seed + 1);
-    free(data);
-
-    /* Once more, as a program does for every frame. */
-    data = shared_pattern(s, seed + 3);
-    shared_d3d_write(s, seed + 2);
-    shared_acquire(s);
-    shared_cl_expect(s, seed + 2);
-    shared_cl_write(s, data);
-    shared_release(s);
-    shared_d3d_expect(s, seed + 3);
-    free(data);
+    frame(s, seed + 1001, seed + 1000);
+    frame(s, seed, seed + 1);
+    frame(s, seed + 2, seed + 3); /* once more, as a program does for every frame */
 }
 
 /* ---- cases ---- */
@@ -245,34 +236,14 @@ struct rig_desc format_desc(const struct format *format, bool deep)
     return desc;
 }
 
-/* The names of the formats that the running case had to leave out. */
-static char missing[1024];
-
-static void note_missing(const struct format *format)
-{
-    const size_t length = strlen(missing);
-    if (ALL_FORMATS_REQUIRED) {
-        const int before = failures();
-        CHECK(!"the format is there");
-        remark_failures(before, "%s", format->name);
-    }
-    snprintf(missing + length, sizeof(missing) - length, " %s", format->name);
-    SKIP(missing);
-}
-
 void each_format(const struct rig *rig, bool deep, void (*test)(struct shared *, const struct format *))
 {
     const cl_mem_object_type type = deep ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D;
-    snprintf(missing, sizeof(missing), "the device has no");
     for (unsigned i = 0; i < FORMAT_COUNT; i++) {
         const struct rig_desc desc = format_desc(&formats[i], deep);
         struct shared shared;
         const int before = failures();
-        if (!rig_has_format(rig, formats[i].cl, type)) {
-            note_missing(&formats[i]);
-            continue;
-        }
-        if (shared_open(&shared, rig, &desc, 0, CL_MEM_READ_WRITE)) {
+        if (CHECK(rig_has_format(rig, formats[i].cl, type)) && shared_open(&shared, rig, &desc, 0, CL_MEM_READ_WRITE)) {
             test(&shared, &formats[i]);
             shared_close(&shared);
         }

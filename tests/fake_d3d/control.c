@@ -35,7 +35,7 @@ static _Thread_local bool own_calls;
 static atomic_uint delay, slow_calls, moves;
 static atomic_int stays;
 enum { STAYS_UNKNOWN, STAYS, MOVES };
-static atomic_bool held, tight_pitch, odd_planes, moves_volumes, odd_slices, back_buffers, creator_asks;
+static atomic_bool held, tight_pitch, odd_planes, moves_volumes, back_buffers, creator_asks;
 
 /* Guards the text of the last violation. */
 static pthread_mutex_t text_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -249,7 +249,6 @@ KNOB(back_buffers)
 KNOB(odd_planes)
 KNOB(creator_asks)
 KNOB(moves_volumes)
-KNOB(odd_slices)
 KNOB(tight_pitch)
 #undef KNOB
 
@@ -298,7 +297,6 @@ void fake_d3d_reset(void)
     fake_d3d_creator_asks(false);
     fake_d3d_back_buffers(false);
     fake_d3d_moves_volumes(false);
-    fake_d3d_odd_slices(false);
     atomic_store(&stays, STAYS_UNKNOWN);
     fake_d3d_set_adapters(0, NULL);
     fake_d3d_set_identifier((GUID){0});

@@ -123,8 +123,6 @@ void fake_d3d_stays(bool on);
 void fake_d3d_move(void);
 /* Whether 3D textures are an exception from that, as with Wine's Direct3D. Default false. */
 void fake_d3d_moves_volumes(bool on);
-/* Whether the slices of those that stay are no whole number of rows apart. Default false. */
-void fake_d3d_odd_slices(bool on);
 
 /* Textures of Direct3D 10 and 11 say that they are buffers of a swap chain. Default false. */
 void fake_d3d_back_buffers(bool on);

@@ -117,7 +117,6 @@ bool fake_knob_creator_asks(void);
 bool fake_knob_back_buffers(void);
 bool fake_knob_stays(void);
 bool fake_knob_moves_volumes(void);
-bool fake_knob_odd_slices(void);
 unsigned fake_knob_moves(void); /* how often things have moved */
 /* False if the test has not set one. */
 

@@ -153,7 +153,6 @@ static void find_place(struct fake_store *store, unsigned subresource, const cha
     free_place(sub);
     choose_pitches(store, sub, &sub->place);
     sub->place.slice = sub->place.pitch * fake_format_rows(store->desc.format, sub->height);
-    sub->place.slice += fake_knob_odd_slices() ? sub->place.pitch / 2 : 0;
     sub->place_moves = fake_knob_moves();
     sub->place_size =
         fake_format_extent(store->desc.format, sub->width, sub->height, sub->depth, sub->place.pitch, sub->place.slice);
