@@ -1,5 +1,5 @@
 /* What drivers do wrong, and cld3d's answer in their contexts. Each driver has a file; docs/quirks.md says in which
- * versions it was seen, and which test shows it. No other file names a driver.
+ * versions it was seen, and which test shows it. No other code depends on an OpenCL driver's name.
  *
  * A workaround is active for its driver in all versions. CLD3D_NO_QUIRKS turns it off by name, so that a fixed driver can
  * be tested. A measure that is correct with any driver and costs nothing is not a quirk. */
