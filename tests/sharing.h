@@ -607,15 +607,6 @@ static inline cl_uint order_below(cl_command_queue queue, cl_command_queue_info 
     return value;
 }
 
-/* Waits until that layer holds a thread, as it was told with BELOW_HOLD. */
-static inline bool held_below(cl_command_queue queue)
-{
-    enum { MOST_MS = 50000 };
-    for (int i = 0; i < MOST_MS && !order_below(queue, BELOW_HELD, 0); i++)
-        pause_ms(1);
-    return CHECK_INT(order_below(queue, BELOW_HELD, 0), 1);
-}
-
 /* How many lines of a file hold a text. */
 static inline unsigned lines_with(const char *path, const char *text)
 {

@@ -125,42 +125,35 @@ DX9_CASE("a plane leaves the others alone", planes_one_by_one, 0)
 
 /* ---- sizes ---- */
 
-DX9_CASE("sizes from 2 x 2 to 4096 x 2176", sizes, 0)
+static void one_size(struct dx9 *dx9, const struct dx9_format *format, UINT width, UINT height, unsigned seed)
 {
-    static const UINT sizes[][2] = {{64, 64}, {66, 50}, {720, 576}, {1920, 1080}, {4096, 2176}, {2, 2}};
-    static const D3DFORMAT used[] = {(D3DFORMAT)MAKEFOURCC('N', 'V', '1', '2'), D3DFMT_X8R8G8B8,
-                                     (D3DFORMAT)MAKEFOURCC('Y', 'V', '1', '2'), D3DFMT_A8L8};
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        /* The largest size takes longer than all others, so only a planar format and one with a single plane have it. */
-        const size_t count = sizes[i][0] > 1920 ? 2 : sizeof(used) / sizeof(used[0]);
-        for (size_t f = 0; f < count; f++) {
-            const int before = dx9_failures();
-            struct dx9_surface s;
-            if (dx9_open_surface(&s, dx9, dx9_format_of(used[f]), DX9_PLAIN, sizes[i][0], sizes[i][1])) {
-                dx9_round_trip_from(&s, (unsigned)(3 * i));
-                dx9_close_surface(&s);
-            }
-            dx9_remark(before, "%s, %u x %u", dx9_format_of(used[f])->name, sizes[i][0], sizes[i][1]);
-        }
+    const int before = dx9_failures();
+    struct dx9_surface s;
+    if (dx9_open_surface(&s, dx9, format, DX9_PLAIN, width, height)) {
+        dx9_round_trip_from(&s, seed);
+        dx9_close_surface(&s);
     }
+    dx9_remark(before, "%s, %u x %u", format->name, width, height);
 }
 
-/* Planar surfaces have even sizes; the 16 other formats have no such rule. */
-DX9_CASE("odd sizes", odd_sizes, 0)
+/* Planar surfaces have even sizes; the 16 other formats have no such rule. The largest size takes longer than all others. */
+DX9_CASE("sizes from 1 x 1 to 4096 x 2176", sizes, 0)
 {
-    static const UINT odd[][2] = {{65, 49}, {1, 1}, {641, 1}, {1, 481}};
-    static const D3DFORMAT used[] = {D3DFMT_L8, D3DFMT_A8L8, D3DFMT_L16, D3DFMT_X8R8G8B8, D3DFMT_A32B32G32R32F};
-    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
-        for (size_t f = 0; f < sizeof(used) / sizeof(used[0]); f++) {
-            const int before = dx9_failures();
-            struct dx9_surface s;
-            if (dx9_open_surface(&s, dx9, dx9_format_of(used[f]), DX9_PLAIN, odd[i][0], odd[i][1])) {
-                dx9_round_trip(&s);
-                dx9_close_surface(&s);
-            }
-            dx9_remark(before, "%s, %u x %u", dx9_format_of(used[f])->name, odd[i][0], odd[i][1]);
+    static const UINT sizes[][2] = {{64, 64},     {66, 50}, {720, 576}, {1920, 1080}, {2, 2},
+                                    {4096, 2176}, {65, 49}, {1, 1},     {641, 1},     {1, 481}};
+    static const D3DFORMAT used[] = {D3DFMT_X8R8G8B8,
+                                     (D3DFORMAT)MAKEFOURCC('N', 'V', '1', '2'),
+                                     (D3DFORMAT)MAKEFOURCC('Y', 'V', '1', '2'),
+                                     D3DFMT_A8L8,
+                                     D3DFMT_L8,
+                                     D3DFMT_L16,
+                                     D3DFMT_A32B32G32R32F};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        for (size_t f = 0; f < (sizes[i][0] > 1920 ? 2 : sizeof(used) / sizeof(used[0])); f++) {
+            const struct dx9_format *format = dx9_format_of(used[f]);
+            if (format->plane_count == 1 || !((sizes[i][0] | sizes[i][1]) % 2))
+                one_size(dx9, format, sizes[i][0], sizes[i][1], (unsigned)(3 * i));
         }
-    }
 }
 
 #ifndef _WIN32
@@ -169,50 +162,12 @@ DX9_CASE("odd pitches of chroma", odd_pitches, 0)
 {
     static const UINT widths[] = {2, 6, 66, 90, 1922};
     fake_d3d_tight_pitch(true);
-    for (size_t i = 0; i < 2 * sizeof(widths) / sizeof(widths[0]); i++) {
-        const int before = dx9_failures();
-        struct dx9_surface s;
-        if (dx9_open_surface(&s, dx9, &dx9_formats[i % 2], DX9_PLAIN, widths[i / 2], 54)) {
-            dx9_round_trip_from(&s, (unsigned)i);
-            dx9_close_surface(&s);
-        }
-        dx9_remark(before, "%s, %u wide", dx9_formats[i % 2].name, widths[i / 2]);
-    }
+    for (unsigned i = 0; i < 2 * sizeof(widths) / sizeof(widths[0]); i++)
+        one_size(dx9, &dx9_formats[i % 2], widths[i / 2], 54, i);
 }
 #endif
 
 /* ---- what OpenCL leaves alone ---- */
-
-static void read_only(struct dx9_surface *s)
-{
-    for (unsigned seed = 1; seed < 3; seed++) {
-        dx9_fill(s, seed);
-        dx9_acquire(s);
-        dx9_cl_expect(s, seed);
-        dx9_release(s);
-        dx9_expect(s, seed);
-    }
-}
-
-/* Runs a test for each format with objects of certain flags. */
-static void each_with_flags(struct dx9 *dx9, cl_mem_flags flags, void (*test)(struct dx9_surface *))
-{
-    for (unsigned i = 0; i < DX9_FORMAT_COUNT; i++) {
-        const int before = dx9_failures();
-        struct dx9_surface s;
-        if (!CHECK(dx9_make(&s, dx9, &dx9_formats[i], DX9_PLAIN, WIDTH, HEIGHT)))
-            continue;
-        if (dx9_share(&s, flags))
-            test(&s);
-        dx9_close_surface(&s);
-        dx9_remark(before, "with %s", dx9_formats[i].name);
-    }
-}
-
-DX9_CASE("read-only objects leave the bytes as they were", read_only_objects, 0)
-{
-    each_with_flags(dx9, CL_MEM_READ_ONLY, read_only);
-}
 
 /* Writes a few texels of each plane; the others stay what Direct3D wrote. */
 static void write_part(struct dx9_surface *s)
@@ -238,7 +193,7 @@ static void write_part(struct dx9_surface *s)
 
 DX9_CASE("a part is written, the rest stays", parts, 0)
 {
-    each_with_flags(dx9, CL_MEM_READ_WRITE, write_part);
+    CHECK_INT(dx9_each_format(dx9, DX9_PLAIN, WIDTH, HEIGHT, write_part), DX9_FORMAT_COUNT);
 }
 
 /* X8 formats: OpenCL sees four channels, and Direct3D gets what a kernel writes in the fourth. */
@@ -328,12 +283,7 @@ DX9_CASE("Direct3D has not written the surface", never_written, 0)
     }
 }
 
-/* ---- other queues ---- */
-
-DX9_CASE("a queue out of order", out_of_order, RIG_OUT_OF_ORDER)
-{
-    each_planar(dx9, dx9_round_trip);
-}
+/* ---- other devices and contexts ---- */
 
 /* Threads of the application's may use the device meanwhile, so that what a thread does takes the device's lock. */
 DX9_CASE("a device for several threads", multithreaded, DX9_MULTITHREADED)

@@ -364,37 +364,4 @@ DX9_CASE("planes of render targets", planar_targets, 0)
         SKIP("this Direct3D has no render targets with planes");
 }
 
-/* ---- pinned rows ---- */
-
-#ifndef _WIN32
-DX9_CASE("memory of the device", own_memory, 0)
-{
-    if (!is_child("CLD3D_TEST_DRIVER"))
-        return;
-    CHECK(dx9_each_format(dx9, DX9_PLAIN, WIDTH, HEIGHT, dx9_round_trip) >= 8);
-}
-
-CASE("the rows of devices that have memory of their own are pinned", pinned_rows)
-{
-    char log_path[] = "/tmp/cld3d-pinned-XXXXXX";
-    struct rig rig = {.api = &rig_d3d11};
-    if (!takes_layers("CLD3D_TEST_COPIES_LAYER") || !rig_find_device(&rig, NULL))
-        return;
-    if (device_takes_dense_rows(rig.cl_device)) {
-        SKIP("no rows are pinned for a device that takes rows without gaps alone");
-        return;
-    }
-    close(mkstemp(log_path));
-    test_setenv("CLD3D_TEST_DRIVER", "has memory of its own");
-    test_setenv("CLD3D_LOG", "debug");
-    test_setenv("CLD3D_LOG_FILE", log_path);
-    CHECK_INT(run_over("CLD3D_TEST_COPIES_LAYER", "memory of the device"), 2);
-    test_setenv("CLD3D_TEST_DRIVER", NULL);
-    test_setenv("CLD3D_LOG", NULL);
-    test_setenv("CLD3D_LOG_FILE", NULL);
-    CHECK(lines_with(log_path, "rows lie in pinned memory") > 0);
-    unlink(log_path);
-}
-#endif
-
 TAP_MAIN

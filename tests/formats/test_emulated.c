@@ -1,264 +1,262 @@
-/* What a driver may do below the conversion of an emulated image: have no memory for it, or take its time in an enqueue. Each
- * case is run again over a layer that does so (below.c). */
-#include "driver_bugs.h"
+/* Images in a format that the device lacks, which natively a layer takes from it (below.c): what they tell of themselves, what kernels
+ * and copies make of them, and what is refused. What such an image gives is the same on a device that has the format. The data of
+ * shared ones is in test_data_formats.c and test_data_kernels.c. */
 #include "below.h"
 #include "sharing.h"
-#include "unquantized.h"
 
-/* A format that few devices have. */
-static const cl_image_format format = {CL_RG, CL_UNORM_INT8};
+#include <CL/cl_ext.h>
 
-static bool device_has_it(void)
+enum { TEXEL = 2, MOST = 512 };
+
+static const cl_image_format format = {CL_RG, CL_UNSIGNED_INT8};
+
+struct shape {
+    const char *name;
+    cl_mem_object_type type;
+    size_t extent[3];
+};
+
+static const struct shape shapes[] = {
+    {"2D", CL_MEM_OBJECT_IMAGE2D, {7, 5, 1}},
+    {"3D", CL_MEM_OBJECT_IMAGE3D, {7, 5, 3}},
+};
+enum { FLAT, DEEP, SHAPES };
+
+static bool has_layers(const struct shape *shape)
 {
-    cl_platform_id platform = NULL;
-    cl_device_id device = NULL;
-    cl_image_format has[256];
-    cl_uint count = 0;
-    bool found = false;
-    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
-    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
-    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
-    CHECK_INT(clGetSupportedImageFormats(context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 256, has, &count),
-              CL_SUCCESS);
-    for (cl_uint i = 0; i < count && i < 256; i++)
-        found = found || memcmp(&has[i], &format, sizeof(format)) == 0;
-    CHECK_INT(clReleaseContext(context), CL_SUCCESS);
-    return found;
+    return shape->extent[2] > 1;
 }
 
-static cl_mem make_image(const struct rig *rig)
+static cl_image_desc desc_of(const struct shape *shape)
 {
-    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = HEIGHT};
+    return (cl_image_desc){.image_type = shape->type,
+                           .image_width = shape->extent[0],
+                           .image_height = shape->extent[1],
+                           .image_depth = has_layers(shape) ? shape->extent[2] : 0};
+}
+
+static size_t bytes_of(const struct shape *shape)
+{
+    return shape->extent[0] * shape->extent[1] * shape->extent[2] * TEXEL;
+}
+
+static void image_is(const struct rig *rig, const struct shape *shape, cl_mem image, const unsigned char *expected)
+{
+    unsigned char found[MOST] = {0};
+    CHECK_INT(clEnqueueReadImage(rig->queue, image, CL_TRUE, no_origin(), shape->extent, 0, 0, found, 0, NULL, NULL),
+              CL_SUCCESS);
+    CHECK_MEM(found, expected, bytes_of(shape));
+}
+
+static void write_image(cl_command_queue queue, const struct shape *shape, cl_mem image, const void *bytes)
+{
+    CHECK_INT(clEnqueueWriteImage(queue, image, CL_TRUE, no_origin(), shape->extent, 0, 0, bytes, 0, NULL, NULL),
+              CL_SUCCESS);
+}
+
+/* An image with these bytes, or with any if NULL. */
+static cl_mem make_image(const struct rig *rig, const struct shape *shape, cl_image_format of, const void *bytes)
+{
+    const cl_image_desc desc = desc_of(shape);
     cl_int status = 1;
-    cl_mem image = clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &desc, NULL, &status);
+    cl_mem image = clCreateImage(rig->context, 0, &of, &desc, NULL, &status);
     CHECK_INT(status, CL_SUCCESS);
+    if (bytes)
+        write_image(rig->queue, shape, image, bytes);
     return image;
 }
 
-static cl_int write_image(cl_command_queue queue, cl_mem image)
+static void is_number(cl_mem image, cl_image_info name, size_t expected)
 {
-    static const size_t region[3] = {WIDTH, HEIGHT, 1};
-    unsigned char bytes[2 * TEXELS];
-    memset(bytes, 7, sizeof(bytes));
-    return clEnqueueWriteImage(queue, image, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL);
+    size_t value = 4711;
+    CHECK_INT(clGetImageInfo(image, name, sizeof(value), &value, NULL), CL_SUCCESS);
+    CHECK_INT(value, expected);
 }
 
-/* Whether the layer is there, and the image emulated: then a write to it launches a kernel. */
-static bool emulated(const struct rig *rig, cl_mem image)
+/* The same where the driver lists the format, which natively a layer takes from the list. Before the loader cuts OPENCL_LAYERS. */
+CASE("half floats of one channel that the driver lists", half_floats_listed)
 {
-    const cl_uint before = order_below(rig->queue, BELOW_LAUNCHES, 0);
-    if (!CHECK_INT(write_image(rig->queue, image), CL_SUCCESS))
-        return false;
-    if (order_below(rig->queue, BELOW_LAUNCHES, 0) > before)
-        return true;
-    SKIP("the device has the format itself");
-    return false;
+    CHECK(run_again("kernels read half floats", BELOW_FEW_FORMATS, "1") > 0);
 }
 
-static bool device_goes_out_of_order(void)
+/* What kernels may do with an image is no limit for the host. */
+SHARING_CASE("what an image tells of itself", tells, 0)
 {
-    cl_platform_id platform = NULL;
-    cl_device_id device = NULL;
-    cl_command_queue_properties offered = 0;
-    CHECK_INT(clGetPlatformIDs(1, &platform, NULL), CL_SUCCESS);
-    CHECK_INT(clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL), CL_SUCCESS);
-    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_QUEUE_PROPERTIES, sizeof(offered), &offered, NULL), CL_SUCCESS);
-    return offered & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-}
-
-CASE("over a layer that fails and waits", again)
-{
-    if (device_has_it()) {
-        SKIP("the device has the format itself");
-        return;
-    }
-    CHECK_INT(run_child_over("CLD3D_TEST_BELOW", "over the layer: ", "CLD3D_TEST_BELOW_EMULATED"),
-              device_goes_out_of_order() ? 16 : 14);
-}
-
-/* A case over the layer that gets an image, where that is emulated. */
-#define LAYER_CASE(text, name, flags)                          \
-    static void name(struct rig *rig, cl_mem image);           \
-    SHARING_CASE("over the layer: " text, name##_there, flags) \
-    {                                                          \
-        with_image(rig, name);                                 \
-    }                                                          \
-    static void name(struct rig *rig, cl_mem image)
-
-static void with_image(struct rig *rig, void (*body)(struct rig *, cl_mem))
-{
-    if (!is_child("CLD3D_TEST_BELOW_EMULATED"))
-        return;
-    cl_mem image = make_image(rig);
-    if (emulated(rig, image))
-        body(rig, image);
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-}
-
-/* ---- no memory ---- */
-
-/* One kernel leaves more in the image than its format holds; another reads it, and there is no memory to requantize it. */
-static void read_without_memory(const struct rig *rig, const struct unquantized *u)
-{
-    enum { BUFFERS = 3 }; /* that the requantization takes */
-    for (cl_uint nth = 1; nth <= BUFFERS; nth++) {
-        CHECK_INT(unquantized_launch(rig, u->leave), CL_SUCCESS);
-        order_below(rig->queue, BELOW_FAIL_BUFFER, nth);
-        CHECK_INT(unquantized_launch(rig, u->look), CL_MEM_OBJECT_ALLOCATION_FAILURE);
-        order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
-        CHECK_INT(unquantized_launch(rig, u->look), CL_SUCCESS);
-        unquantized_expect_quantized(rig, u->seen);
-    }
-}
-
-LAYER_CASE("a kernel whose image can't be converted is refused, the next one runs right", no_memory, 0)
-{
-    const struct unquantized unquantized = unquantized_open(rig, image);
-    read_without_memory(rig, &unquantized);
-    unquantized_close(&unquantized);
-}
-
-/* ---- behind a user event ---- */
-
-static cl_int launch_behind(cl_command_queue queue, cl_kernel kernel, cl_event wait)
-{
-    static const size_t size[2] = {WIDTH, HEIGHT};
-    return clEnqueueNDRangeKernel(queue, kernel, 2, NULL, size, NULL, 1, &wait, NULL);
-}
-
-/* What would have requantized the image fails, or comes later: the next kernel reads it as its format has it all the same. */
-static void read_meanwhile(const struct rig *rig, const struct unquantized *u, cl_mem image)
-{
-    enum { WRITTEN, REQUANTIZED, LATER, TURNS }; /* less is relied on once an event has failed */
-    static const size_t origin[3], region[3] = {WIDTH, HEIGHT, 1};
-    static const unsigned char bytes[2 * TEXELS];
-    cl_command_queue other = make_queue(rig, rig->context, 0);
-    /* A failure ends the process with PoCL 3.1. */
-    for (int turn = is_pocl(rig->platform) ? LATER : WRITTEN; turn < TURNS; turn++) {
-        cl_event user = user_event(rig->context);
-        CHECK_INT(unquantized_launch(rig, u->leave), CL_SUCCESS);
-        queue_wait(rig->queue);
-        if (turn == WRITTEN)
-            CHECK_INT(clEnqueueWriteImage(other, image, CL_FALSE, origin, region, 0, 0, bytes, 1, &user, NULL),
-                      CL_SUCCESS);
-        else
-            CHECK_INT(launch_behind(other, u->look, user), CL_SUCCESS);
-        if (turn != LATER)
-            CHECK_INT(clSetUserEventStatus(user, -5), CL_SUCCESS);
-        CHECK_INT(unquantized_launch(rig, u->look), CL_SUCCESS);
-        unquantized_expect_quantized(rig, u->seen);
-        if (turn == LATER)
-            CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-        queue_wait(other);
-        CHECK_INT(unquantized_launch(rig, u->look), CL_SUCCESS);
-        unquantized_expect_quantized(rig, u->seen);
-        CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    }
-    CHECK_INT(clReleaseCommandQueue(other), CL_SUCCESS);
-}
-
-/* Two kernels that read it one after the other, in one queue and in two; and a third after one that writes again. */
-static void read_again(const struct rig *rig, const struct unquantized *u)
-{
-    struct rig second = *rig;
-    second.queue = make_queue(rig, rig->context, 0);
-    for (int turn = 0; turn < 3; turn++) {
-        CHECK_INT(unquantized_launch(rig, u->leave), CL_SUCCESS);
-        if (turn)
-            queue_wait(rig->queue);
-        CHECK_INT(unquantized_launch(rig, u->look), CL_SUCCESS);
-        CHECK_INT(unquantized_launch(turn == 1 ? &second : rig, u->look), CL_SUCCESS);
-        queue_wait(rig->queue);
-        unquantized_expect_quantized(&second, u->seen);
-    }
-    CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
-}
-
-/* A kernel that writes to a shared image behind an acquire, which brings its bytes later. */
-SHARING_CASE("over the layer: a kernel behind an acquire that a user event blocks", later_acquire, 0)
-{
-    const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8_UNORM, .width = WIDTH, .height = HEIGHT};
-    cl_int status = 1;
-    if (!is_child("CLD3D_TEST_BELOW_EMULATED"))
-        return;
-    void *texture = rig_make(rig, rig->device, &desc, NULL);
-    cl_mem image = rig->create_2d(rig->context, CL_MEM_READ_WRITE, texture, 0, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    CHECK_INT(acquire_one(rig, image), CL_SUCCESS);
-    const struct unquantized unquantized = unquantized_open(rig, image);
-    cl_event user = user_event(rig->context);
-    CHECK_INT(rig->release(rig->queue, 1, &image, 1, &user, NULL), CL_SUCCESS);
-    CHECK_INT(acquire_one(rig, image), CL_SUCCESS);
-    CHECK_INT(unquantized_launch(rig, unquantized.leave), CL_SUCCESS);
-    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(unquantized_launch(rig, unquantized.look), CL_SUCCESS);
-    unquantized_expect_quantized(rig, unquantized.seen);
-    CHECK_INT(clReleaseEvent(user), CL_SUCCESS);
-    CHECK_INT(release_one(rig, image), CL_SUCCESS);
-    unquantized_close(&unquantized);
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-    rig_release(texture);
-}
-
-/* The buffer of a map goes with the image. */
-SHARING_CASE("over the layer: an image that goes while it is mapped", goes_mapped, 0)
-{
-    static const size_t region[3] = {WIDTH, HEIGHT, 1};
-    if (!is_child("CLD3D_TEST_BELOW_EMULATED"))
-        return;
-    const cl_uint before = order_below(rig->queue, BELOW_BUFFERS, 0);
-    cl_mem image = make_image(rig);
-    if (emulated(rig, image)) {
-        size_t row;
+    static const cl_mem_flags all_flags[] = {CL_MEM_READ_WRITE, CL_MEM_READ_ONLY, CL_MEM_WRITE_ONLY};
+    for (int i = 0; i < 3 * SHAPES; i++) {
+        const struct shape *shape = &shapes[i % SHAPES];
+        const cl_mem_flags given = all_flags[i / SHAPES];
+        const cl_image_desc desc = desc_of(shape);
+        const size_t row = shape->extent[0] * TEXEL;
+        unsigned char bytes[MOST];
+        void *host = &host;
+        cl_image_format declared = {0, 0};
+        cl_mem_object_type type = 0;
+        cl_mem_flags flags = 0;
         cl_int status = 1;
-        CHECK(clEnqueueMapImage(rig->queue, image, CL_TRUE, CL_MAP_READ, no_origin(), region, &row, NULL, 0, NULL, NULL,
-                                &status) != NULL);
+        size_t size = 0;
+        cl_mem image = clCreateImage(rig->context, given, &format, &desc, NULL, &status);
         CHECK_INT(status, CL_SUCCESS);
-        CHECK(order_below(rig->queue, BELOW_BUFFERS, 0) > before);
+        rig_pattern(bytes, sizeof(bytes), (unsigned)i);
+        write_image(rig->queue, shape, image, bytes);
+        CHECK_INT(clGetImageInfo(image, CL_IMAGE_FORMAT, sizeof(declared), &declared, NULL), CL_SUCCESS);
+        CHECK_MEM(&declared, &format, sizeof(format));
+        CHECK_INT(clGetMemObjectInfo(image, CL_MEM_FLAGS, sizeof(flags), &flags, NULL), CL_SUCCESS);
+        CHECK_INT(flags, given);
+        CHECK_INT(clGetMemObjectInfo(image, CL_MEM_SIZE, sizeof(size), &size, NULL), CL_SUCCESS);
+        CHECK_INT(size, bytes_of(shape));
+        CHECK_INT(clGetMemObjectInfo(image, CL_MEM_TYPE, sizeof(type), &type, NULL), CL_SUCCESS);
+        CHECK_INT(type, shape->type);
+        CHECK_INT(clGetMemObjectInfo(image, CL_MEM_HOST_PTR, sizeof(host), &host, NULL), CL_SUCCESS);
+        CHECK(host == NULL);
+        is_number(image, CL_IMAGE_WIDTH, shape->extent[0]);
+        is_number(image, CL_IMAGE_ROW_PITCH, row);
+        is_number(image, CL_IMAGE_SLICE_PITCH, has_layers(shape) ? row * shape->extent[1] : 0);
+        CHECK_INT(clRetainMemObject(image), CL_SUCCESS);
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+        is_number(image, CL_IMAGE_ELEMENT_SIZE, TEXEL);
+        image_is(rig, shape, image, bytes);
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
     }
-    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
-    CHECK_INT(order_below(rig->queue, BELOW_BUFFERS, 0), before);
 }
 
-static cl_event launch_after(const struct rig *rig, cl_kernel kernel, cl_event wait)
+/* ---- what kernels see ---- */
+
+static const char look_source[] =
+    "constant sampler_t at = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
+    "kernel void look(read_only image2d_t from, global COLOUR *to) { *to = LOOK(from, at, (int2)(0, 0)); }\n";
+
+/* The colour of the first texel, for kernels: 4 floats or 4 whole numbers. Gives the buffer that gets it. */
+static cl_mem start_look(const struct rig *rig, cl_mem image, bool whole, cl_event *event)
 {
-    static const size_t size[2] = {WIDTH, HEIGHT};
-    cl_event event = NULL;
-    CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 2, NULL, size, NULL, 1, &wait, &event), CL_SUCCESS);
-    return event;
+    char source[512];
+    snprintf(source, sizeof(source), "#define COLOUR %s\n#define LOOK read_image%s\n%s", whole ? "uint4" : "float4",
+             whole ? "ui" : "f", look_source);
+    cl_kernel kernel = rig_kernel(rig, source, "look");
+    cl_mem seen = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, 16, NULL, NULL);
+    const size_t one = 1;
+    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(image), &image), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(kernel, 1, sizeof(seen), &seen), CL_SUCCESS);
+    CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, event), CL_SUCCESS);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    return seen;
 }
 
-static void stays(cl_event event)
+static void look(const struct rig *rig, cl_mem image, bool whole, cl_uint *colour)
+{
+    cl_mem seen = start_look(rig, image, whole, NULL);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, seen, CL_TRUE, 0, 16, colour, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(seen), CL_SUCCESS);
+}
+
+/* A fill with all four channels leaves in the image what the format holds: kernels read 0 for colours and 1 for the alpha that
+ * it lacks. */
+SHARING_CASE("a fill leaves what the format holds", fills, 0)
+{
+    static const struct filled {
+        cl_image_format format;
+        bool whole;
+        union colour {
+            cl_float f[4];
+            cl_uint u[4];
+        } with, seen;
+    } all[] = {
+        {{CL_RG, CL_UNORM_INT8}, false, {{1, 0, 0.6f, 0.2f}}, {{1, 0, 0, 1}}},
+        {{CL_R, CL_UNORM_INT16}, false, {{1, 0.4f, 0.6f, 0.2f}}, {{1, 0, 0, 1}}},
+        {{CL_RG, CL_SNORM_INT8}, false, {{-1, 7, 0.6f, 0.2f}}, {{-1, 1, 0, 1}}},
+        {{CL_RG, CL_SNORM_INT16}, false, {{-1, 7, 0.6f, 0.2f}}, {{-1, 1, 0, 1}}},
+        {{CL_RG, CL_HALF_FLOAT}, false, {{0.5f, -2, 0.6f, 0.2f}}, {{0.5f, -2, 0, 1}}},
+        {{CL_R, CL_HALF_FLOAT}, false, {{0.5f, -2, 0.6f, 0.2f}}, {{0.5f, 0, 0, 1}}},
+        {{CL_RG, CL_FLOAT}, false, {{0.5f, -2, 0.6f, 0.2f}}, {{0.5f, -2, 0, 1}}},
+        {{CL_RG, CL_UNSIGNED_INT8}, true, {.u = {7, 9, 11, 13}}, {.u = {7, 9, 0, 1}}},
+        {{CL_RG, CL_SIGNED_INT32}, true, {.u = {7, 9, 11, 13}}, {.u = {7, 9, 0, 1}}},
+        {{CL_A, CL_UNORM_INT8}, false, {{0.2f, 0.4f, 0.6f, 1}}, {{0, 0, 0, 1}}},
+        {{CL_BGRA, CL_UNORM_INT8}, false, {{1, 0, 1, 0}}, {{1, 0, 1, 0}}},
+    };
+    const size_t *region = shapes[FLAT].extent;
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        const int before = atomic_load(&tap_case.failures);
+        cl_uint seen[4] = {4711, 4711, 4711, 4711};
+        cl_mem image = make_image(rig, &shapes[FLAT], all[i].format, NULL);
+        CHECK_INT(clEnqueueFillImage(rig->queue, image, &all[i].with, no_origin(), region, 0, NULL, NULL), CL_SUCCESS);
+        look(rig, image, all[i].whole, seen);
+        CHECK_MEM(seen, &all[i].seen, sizeof(seen));
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+        if (atomic_load(&tap_case.failures) != before)
+            printf("# format 0x%x, 0x%x\n", all[i].format.image_channel_order, all[i].format.image_channel_data_type);
+    }
+}
+
+/* Writes to the first texel more than two channels of 8 bits can hold. */
+static void leave_more(const struct rig *rig, cl_mem image)
+{
+    static const char source[] = "kernel void leave(write_only image2d_t to)\n"
+                                 "{ write_imageui(to, (int2)(0, 0), (uint4)(1, 2, 3, 4)); }\n";
+    cl_kernel kernel = rig_kernel(rig, source, "leave");
+    const size_t one = 1;
+    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(image), &image), CL_SUCCESS);
+    CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+}
+
+/* What a kernel leaves in an image beyond its format is not seen in a copy of it either, nor in an image of which another part is
+ * copied to. */
+SHARING_CASE("what a kernel leaves beyond the format stays out of copies", copies_of_more, 0)
+{
+    static const cl_uint expected[4] = {1, 2, 0, 1};
+    const size_t whole[3] = {7, 5, 1}, right[3] = {4, 0, 0}, part[3] = {3, 5, 1};
+    cl_mem from = make_image(rig, &shapes[FLAT], format, NULL), to = make_image(rig, &shapes[FLAT], format, NULL);
+    cl_uint seen[4] = {0};
+    leave_more(rig, from);
+    CHECK_INT(clEnqueueCopyImage(rig->queue, from, to, no_origin(), no_origin(), whole, 0, NULL, NULL), CL_SUCCESS);
+    look(rig, to, true, seen);
+    CHECK_MEM(seen, expected, sizeof(seen));
+    leave_more(rig, to);
+    look(rig, from, true, seen);
+    CHECK_MEM(seen, expected, sizeof(seen));
+    CHECK_INT(clEnqueueCopyImage(rig->queue, from, to, right, right, part, 0, NULL, NULL), CL_SUCCESS);
+    memset(seen, 0, sizeof(seen));
+    look(rig, to, true, seen);
+    CHECK_MEM(seen, expected, sizeof(seen));
+    CHECK_INT(clReleaseMemObject(from), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(to), CL_SUCCESS);
+}
+
+/* What brings the image to its format is held in the driver, and the kernel comes behind it in any queue. */
+SHARING_CASE("kernels out of order see no more than the format holds", out_of_order, RIG_OUT_OF_ORDER)
 {
     enum { STAY_MS = 200 };
-    pause_ms(STAY_MS);
-    CHECK(rig_event_status(event) > CL_COMPLETE);
-}
-
-/* Two kernels that read it, while it is requantized for the first one, which waits. */
-static void read_while_requantized(const struct rig *rig, const struct unquantized *u)
-{
-    CHECK_INT(unquantized_launch(rig, u->leave), CL_SUCCESS);
+    static const cl_uint expected[4] = {1, 2, 0, 1};
+    cl_uint colour[4] = {0};
+    cl_event looked = NULL;
+    cl_mem image = make_image(rig, &shapes[FLAT], format, NULL);
+    leave_more(rig, image);
     queue_wait(rig->queue);
-    cl_event marker = NULL;
-    CHECK_INT(clEnqueueMarkerWithWaitList(rig->queue, 0, NULL, &marker), CL_SUCCESS);
     order_below(rig->queue, BELOW_GATE, 1);
-    const cl_event looked[2] = {launch_after(rig, u->look, marker), launch_after(rig, u->look, marker)};
+    cl_mem seen = start_look(rig, image, true, &looked);
     CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
-    stays(looked[0]);
+    pause_ms(STAY_MS);
+    CHECK(rig_event_status(looked) > CL_COMPLETE);
     order_below(rig->queue, BELOW_OPEN, 1);
-    queue_wait(rig->queue);
-    unquantized_expect_quantized(rig, u->seen);
-    CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
-    for (int i = 0; i < 2; i++)
-        CHECK_INT(clReleaseEvent(looked[i]), CL_SUCCESS);
+    finish_event(looked);
+    CHECK_INT(clEnqueueReadBuffer(rig->queue, seen, CL_TRUE, 0, 16, colour, 0, NULL, NULL), CL_SUCCESS);
+    CHECK_MEM(colour, expected, sizeof(colour));
+    CHECK_INT(clReleaseMemObject(seen), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
-LAYER_CASE("kernels out of order wait for what requantizes", behind_requantization, RIG_OUT_OF_ORDER)
+/* PoCL 3.1 takes half floats of one channel for whole numbers. */
+SHARING_CASE("kernels read half floats of one channel", half_floats, 0)
 {
-    const struct unquantized unquantized = unquantized_open(rig, image);
-    read_while_requantized(rig, &unquantized);
-    unquantized_close(&unquantized);
+    static const cl_float expected[4] = {0.5f, 0, 0, 1};
+    cl_ushort bytes[7 * 5];
+    cl_uint seen[4] = {0};
+    for (int i = 0; i < 7 * 5; i++)
+        bytes[i] = 0x3800;
+    cl_mem image = make_image(rig, &shapes[FLAT], (cl_image_format){CL_R, CL_HALF_FLOAT}, bytes);
+    look(rig, image, false, seen);
+    CHECK_MEM(seen, expected, sizeof(seen));
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
 /* ---- two at once ---- */
@@ -270,245 +268,302 @@ struct writer {
 
 static void write_one(void *data)
 {
+    static const unsigned char bytes[MOST];
     const struct writer *writer = data;
-    CHECK_INT(write_image(writer->queue, writer->image), CL_SUCCESS);
+    write_image(writer->queue, &shapes[FLAT], writer->image, bytes);
 }
 
 /* A driver may take its time in an enqueue, and even wait there for what another thread enqueues. */
-SHARING_CASE("over the layer: two threads convert at once, whatever the driver does in an enqueue", two_at_once, 0)
+SHARING_CASE("two threads convert at once, whatever the driver does in an enqueue", two_at_once, 0)
 {
-    if (!is_child("CLD3D_TEST_BELOW_EMULATED"))
-        return;
-    struct writer writers[2] = {{rig->queue, make_image(rig)}, {make_queue(rig, rig->context, 0), make_image(rig)}};
-    if (emulated(rig, writers[0].image)) {
-        struct test_job jobs[2] = {{write_one, &writers[0]}, {write_one, &writers[1]}};
-        test_thread threads[2];
-        order_below(rig->queue, BELOW_MEET, 0);
-        for (int i = 0; i < 2; i++)
-            test_thread_start(&threads[i], &jobs[i]);
-        for (int i = 0; i < 2; i++)
-            test_thread_join(threads[i]);
-        CHECK_INT(order_below(rig->queue, BELOW_MET, 0), 1);
+    struct writer writers[2];
+    struct test_job jobs[2];
+    test_thread threads[2];
+    for (int i = 0; i < 2; i++) {
+        writers[i] = (struct writer){make_queue(rig, rig->context, 0), make_image(rig, &shapes[FLAT], format, NULL)};
+        jobs[i] = (struct test_job){write_one, &writers[i]};
     }
-    CHECK_INT(clReleaseCommandQueue(writers[1].queue), CL_SUCCESS);
+    order_below(rig->queue, BELOW_MEET, 0);
     for (int i = 0; i < 2; i++)
+        test_thread_start(&threads[i], &jobs[i]);
+    for (int i = 0; i < 2; i++)
+        test_thread_join(threads[i]);
+    CHECK_INT(order_below(rig->queue, BELOW_MET, 0), 1);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(clReleaseCommandQueue(writers[i].queue), CL_SUCCESS);
         CHECK_INT(clReleaseMemObject(writers[i].image), CL_SUCCESS);
-}
-
-/* What the driver takes its time with, and what is enqueued meanwhile. The image is not quantized after any of the two. */
-static const struct meanwhile_case {
-    const char *name;
-    enum { HELD_LEAVE, HELD_WRITE } held;
-    enum { WRITES_IT, READS_IT, LEAVES_IN_IT } meanwhile;
-} meanwhile_cases[] = {
-    {"a kernel, a write", HELD_LEAVE, WRITES_IT},
-    {"a kernel, a kernel that reads", HELD_LEAVE, READS_IT},
-    {"a write that is enqueued, a kernel", HELD_WRITE, LEAVES_IN_IT},
-};
-
-struct meanwhile {
-    struct rig rig;
-    struct unquantized unquantized;
-    cl_mem image;
-    const struct meanwhile_case *what;
-};
-
-static void enqueue_held(void *data)
-{
-    const struct meanwhile *m = data;
-    if (m->what->held == HELD_LEAVE)
-        CHECK_INT(unquantized_launch(&m->rig, m->unquantized.leave), CL_SUCCESS);
-    else
-        CHECK_INT(write_image(m->rig.queue, m->image), CL_SUCCESS);
-}
-
-static void enqueue_meanwhile(const struct meanwhile *m)
-{
-    switch (m->what->meanwhile) {
-    case WRITES_IT: CHECK_INT(write_image(m->rig.queue, m->image), CL_SUCCESS); break;
-    case READS_IT:
-        CHECK_INT(unquantized_launch(&m->rig, m->unquantized.look), CL_SUCCESS);
-        queue_wait(m->rig.queue);
-        break;
-    case LEAVES_IN_IT: CHECK_INT(unquantized_launch(&m->rig, m->unquantized.leave), CL_SUCCESS); break;
     }
 }
 
-static void hold_one(struct meanwhile *m)
-{
-    const struct rig *rig = &m->rig;
-    struct test_job job = {enqueue_held, m};
-    test_thread thread;
-    CHECK_INT(write_image(rig->queue, m->image), CL_SUCCESS);
-    order_below(rig->queue, BELOW_HOLD, m->what->held == HELD_WRITE ? BELOW_HOLD_AFTER : BELOW_HOLD_BEFORE);
-    test_thread_start(&thread, &job);
-    held_below(rig->queue);
-    enqueue_meanwhile(m);
-    order_below(rig->queue, BELOW_HOLD, BELOW_HOLD_NONE);
-    test_thread_join(thread);
-    CHECK_INT(unquantized_launch(rig, m->unquantized.look), CL_SUCCESS);
-    unquantized_expect_quantized(rig, m->unquantized.seen);
-}
-
-/* An image is known to be quantized only if nothing else got to it while that was found out. */
-SHARING_CASE("over the layer: what requantizes an image while the driver takes its time", requantized_meanwhile, 0)
-{
-    if (!is_child("CLD3D_TEST_BELOW_EMULATED"))
-        return;
-    struct meanwhile m = {*rig, {NULL, NULL, NULL}, make_image(rig), NULL};
-    if (emulated(rig, m.image)) {
-        m.unquantized = unquantized_open(rig, m.image);
-        for (size_t i = 0; i < sizeof(meanwhile_cases) / sizeof(meanwhile_cases[0]); i++) {
-            const int failures = atomic_load(&tap_case.failures);
-            m.what = &meanwhile_cases[i];
-            hold_one(&m);
-            if (atomic_load(&tap_case.failures) != failures)
-                printf("# %s\n", m.what->name);
-        }
-        unquantized_close(&m.unquantized);
-    }
-    CHECK_INT(clReleaseMemObject(m.image), CL_SUCCESS);
-}
-
-/* ---- copies ---- */
+/* ---- copies between images that are stored in two formats ---- */
 
 enum { PART_WIDTH = 3, PART_HEIGHT = 2 };
 
-static cl_mem filled_image(const struct rig *rig, cl_image_format of, bool deep, const void *bytes)
-{
-    const size_t region[3] = {WIDTH, HEIGHT, deep ? 2 : 1};
-    const cl_image_desc desc = {.image_type = deep ? CL_MEM_OBJECT_IMAGE3D : CL_MEM_OBJECT_IMAGE2D,
-                                .image_width = WIDTH,
-                                .image_height = HEIGHT,
-                                .image_depth = deep ? 2 : 0};
-    cl_int status = 1;
-    cl_mem image = clCreateImage(rig->context, 0, &of, &desc, NULL, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    CHECK_INT(clEnqueueWriteImage(rig->queue, image, CL_TRUE, no_origin(), region, 0, 0, bytes, 0, NULL, NULL),
-              CL_SUCCESS);
-    return image;
-}
-
-/* Copies a part between a 2D and a 3D image of one format, which are not stored in the same one, to another place. */
+/* Copies a part between a 2D and a 3D image of one format to another place. */
 static void copy_part(const struct rig *rig, cl_image_format of, size_t texel, bool from_deep)
 {
-    const size_t at[3] = {5, 2, from_deep ? 1 : 0}, into[3] = {2, 1, from_deep ? 0 : 1};
-    const size_t region[3] = {PART_WIDTH, PART_HEIGHT, 1}, beyond[3] = {WIDTH - 1, 0, 0};
-    const size_t whole[3] = {WIDTH, HEIGHT, from_deep ? 1 : 2};
-    unsigned char source[2 * TEXELS * 4], expected[2 * TEXELS * 4], found[2 * TEXELS * 4];
+    const struct shape *source_shape = &shapes[from_deep], *target_shape = &shapes[!from_deep];
+    const size_t at[3] = {4, 2, from_deep ? 1 : 0}, into[3] = {2, 1, from_deep ? 0 : 1};
+    const size_t region[3] = {PART_WIDTH, PART_HEIGHT, 1}, beyond[3] = {6, 0, 0};
+    const size_t *from_size = source_shape->extent, *to_size = target_shape->extent;
+    unsigned char source[MOST], expected[MOST], found[MOST];
     cl_event event = NULL;
     rig_pattern(source, sizeof(source), 1);
     rig_pattern(expected, sizeof(expected), 2);
-    cl_mem from = filled_image(rig, of, from_deep, source), to = filled_image(rig, of, !from_deep, expected);
+    cl_mem from = make_image(rig, source_shape, of, source), to = make_image(rig, target_shape, of, expected);
     CHECK_INT(clEnqueueCopyImage(rig->queue, from, to, beyond, into, region, 0, NULL, NULL), CL_INVALID_VALUE);
     CHECK_INT(clEnqueueCopyImage(rig->queue, from, to, at, beyond, region, 0, NULL, NULL), CL_INVALID_VALUE);
     CHECK_INT(clEnqueueCopyImage(rig->queue, from, to, at, into, region, 0, NULL, &event), CL_SUCCESS);
     for (size_t y = 0; y < PART_HEIGHT; y++)
-        memcpy(expected + (((into[2] * HEIGHT + into[1] + y) * WIDTH) + into[0]) * texel,
-               source + (((at[2] * HEIGHT + at[1] + y) * WIDTH) + at[0]) * texel, PART_WIDTH * texel);
-    CHECK_INT(clEnqueueReadImage(rig->queue, to, CL_TRUE, no_origin(), whole, 0, 0, found, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_MEM(found, expected, whole[2] * TEXELS * texel);
+        memcpy(expected + ((into[2] * to_size[1] + into[1] + y) * to_size[0] + into[0]) * texel,
+               source + ((at[2] * from_size[1] + at[1] + y) * from_size[0] + at[0]) * texel, PART_WIDTH * texel);
+    CHECK_INT(clEnqueueReadImage(rig->queue, to, CL_TRUE, no_origin(), to_size, 0, 0, found, 0, NULL, NULL),
+              CL_SUCCESS);
+    CHECK_MEM(found, expected, to_size[0] * to_size[1] * to_size[2] * texel);
     CHECK_INT(rig_event_type(event), CL_COMMAND_COPY_IMAGE);
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(from), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(to), CL_SUCCESS);
 }
 
-/* With both functions of the environment's layer: a rig of its own, for which 3D images lack formats. */
-static bool open_few(const struct rig *rig, struct rig *own)
-{
-    *own = *rig;
-    if (!is_child("CLD3D_TEST_BELOW_EMULATED"))
-        return false;
-    test_setenv(BELOW_FEW_FORMATS, "1");
-    own->context = rig_make_context(rig, rig->device, false, NULL);
-    own->queue = make_queue(rig, own->context, 0);
-    return true;
-}
-
-static void close_few(struct rig *own)
-{
-    CHECK_INT(clReleaseCommandQueue(own->queue), CL_SUCCESS);
-    CHECK_INT(clReleaseContext(own->context), CL_SUCCESS);
-    test_setenv(BELOW_FEW_FORMATS, NULL);
-}
-
-/* RG in fractions or halves is emulated in both, in 2D in its own type and in 3D in floats; R in whole numbers in 3D alone. */
-SHARING_CASE("over the layer: copies between images that are stored in two formats", copies_between_types,
-             RIG_NO_CONTEXT)
+/* On a device whose 3D images lack formats: RG in fractions or halves is stored in its own type in 2D and in floats in 3D; R in whole
+ * numbers may be emulated in 3D alone. */
+SHARING_CASE("copies between images that are stored in two formats", copies_between_types, RIG_NO_CONTEXT)
 {
     static const size_t one[3] = {1, 1, 1};
-    static const cl_uchar bytes[2 * TEXELS];
-    struct rig own;
-    if (!open_few(rig, &own))
-        return;
+    static const cl_image_format red = {CL_R, CL_UNSIGNED_INT8};
+    struct rig own = *rig;
+    test_setenv(BELOW_FEW_FORMATS, "1");
+    own.context = rig_make_context(rig, rig->device, false, NULL);
+    own.queue = make_queue(rig, own.context, 0);
+    cl_context plain = plain_context(rig);
+    const bool has_red = images_have_format(plain, CL_MEM_OBJECT_IMAGE2D, red);
     for (int from_deep = 0; from_deep < 2; from_deep++) {
         copy_part(&own, (cl_image_format){CL_RG, CL_UNORM_INT8}, 2, from_deep);
         copy_part(&own, (cl_image_format){CL_RG, CL_HALF_FLOAT}, 4, from_deep);
-        const cl_uint before = order_below(own.queue, BELOW_LAUNCHES, 0);
-        cl_mem flat = filled_image(&own, (cl_image_format){CL_R, CL_UNSIGNED_INT8}, false, bytes);
-        const bool in_both = order_below(own.queue, BELOW_LAUNCHES, 0) > before; /* PoCL 7.1 has no R */
-        cl_mem deep = filled_image(&own, (cl_image_format){CL_R, CL_UNSIGNED_INT8}, true, bytes);
-        CHECK_INT(clEnqueueCopyImage(own.queue, from_deep ? deep : flat, from_deep ? flat : deep, no_origin(),
-                                     no_origin(), one, 0, NULL, NULL),
-                  in_both ? CL_SUCCESS : CL_IMAGE_FORMAT_MISMATCH);
-        CHECK_INT(clReleaseMemObject(flat), CL_SUCCESS);
-        CHECK_INT(clReleaseMemObject(deep), CL_SUCCESS);
+        cl_mem images[2] = {make_image(&own, &shapes[FLAT], red, NULL), make_image(&own, &shapes[DEEP], red, NULL)};
+        CHECK_INT(clEnqueueCopyImage(own.queue, images[from_deep], images[!from_deep], no_origin(), no_origin(), one, 0,
+                                     NULL, NULL),
+                  has_red ? CL_IMAGE_FORMAT_MISMATCH : CL_SUCCESS);
+        for (int i = 0; i < 2; i++)
+            CHECK_INT(clReleaseMemObject(images[i]), CL_SUCCESS);
     }
-    close_few(&own);
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
+    CHECK_INT(clReleaseCommandQueue(own.queue), CL_SUCCESS);
+    CHECK_INT(clReleaseContext(own.context), CL_SUCCESS);
+    test_setenv(BELOW_FEW_FORMATS, "all");
 }
 
-/* ---- maps beside what is held ---- */
+/* ---- what is refused ---- */
 
-/* A command that nobody orders behind those that a user event blocks comes to its end. It is flushed, and has time. */
-static void ends(const struct rig *rig, cl_event *event, const char *what)
+/* Over the program's memory, or with its bytes, no image is made in such a format. */
+SHARING_CASE("refused: what an image is made of", creations_refused, 0)
 {
-    CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
-    for (int i = 0; i < 60000 && rig_event_status(*event) > CL_COMPLETE; i++)
-        pause_ms(1);
-    if (!CHECK_INT(rig_event_status(*event), CL_COMPLETE))
-        printf("# %s\n", what);
-    CHECK_INT(clReleaseEvent(*event), CL_SUCCESS);
+    static unsigned char memory[MOST];
+    static const struct {
+        cl_mem_flags flags;
+        cl_mem_object_type type;
+        bool host;
+        size_t row;
+        cl_int code;
+    } all[] = {
+        {CL_MEM_COPY_HOST_PTR, CL_MEM_OBJECT_IMAGE2D, true, 0, CL_IMAGE_FORMAT_NOT_SUPPORTED},
+        {CL_MEM_USE_HOST_PTR, CL_MEM_OBJECT_IMAGE2D, true, 0, CL_IMAGE_FORMAT_NOT_SUPPORTED},
+        {CL_MEM_COPY_HOST_PTR, CL_MEM_OBJECT_IMAGE3D, true, 0, CL_IMAGE_FORMAT_NOT_SUPPORTED},
+        {(cl_mem_flags)1 << 40, CL_MEM_OBJECT_IMAGE2D, false, 0, CL_INVALID_VALUE},
+        {CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY, CL_MEM_OBJECT_IMAGE2D, false, 0, CL_INVALID_VALUE},
+        {0, CL_MEM_OBJECT_IMAGE2D, false, 20, CL_INVALID_IMAGE_DESCRIPTOR},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        const cl_image_desc desc = {.image_type = all[i].type,
+                                    .image_width = 7,
+                                    .image_height = 5,
+                                    .image_depth = 1,
+                                    .image_array_size = 1,
+                                    .image_row_pitch = all[i].row};
+        cl_int status = 1;
+        for (int with = 0; with < 2; with++)
+            CHECK(clCreateImage(rig->context, all[i].flags, &format, &desc, all[i].host ? memory : NULL,
+                                with ? &status : NULL) == NULL);
+        if (!CHECK_INT(status, all[i].code))
+            printf("# flags 0x%lx, type 0x%x\n", (unsigned long)all[i].flags, all[i].type);
+    }
 }
 
-static void map_both_ways(const struct rig *rig, cl_mem image, cl_map_flags flags)
+/* What is missing is the driver's to refuse. */
+SHARING_CASE("refused: no format, no description", nothing_given, 0)
 {
-    static const size_t region[3] = {WIDTH, HEIGHT, 1};
-    cl_event event = NULL;
+    const cl_image_desc flat = desc_of(&shapes[FLAT]);
     cl_int status = 1;
-    size_t pitch;
-    void *mapped = clEnqueueMapImage(rig->queue, image, CL_FALSE, flags, no_origin(), region, &pitch, NULL, 0, NULL,
-                                     &event, &status);
-    if (!CHECK_INT(status, CL_SUCCESS))
-        return;
-    ends(rig, &event, "the map");
-    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, &event), CL_SUCCESS);
-    ends(rig, &event, "the unmap");
+    CHECK(clCreateImage(rig->context, 0, NULL, &flat, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_IMAGE_FORMAT_DESCRIPTOR);
+    CHECK(clCreateImage(rig->context, 0, &format, NULL, NULL, &status) == NULL);
+    CHECK_INT(status, CL_INVALID_IMAGE_DESCRIPTOR);
 }
 
-SHARING_CASE("out of order: maps wait for no command that they are not told to wait for", maps_alone, RIG_OUT_OF_ORDER)
+/* Each command that takes a region of an image. */
+static cl_int use_region(const struct rig *rig, int which, cl_mem image, cl_mem buffer, const size_t *origin,
+                         const size_t *region, size_t row_pitch, size_t slice_pitch, void *memory)
 {
-    static const cl_map_flags flags[] = {CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION};
-    cl_mem image = make_image(rig), other = make_image(rig);
-    cl_event held = user_event(rig->context);
-    const cl_uint zero[4] = {0};
-    const size_t region[3] = {WIDTH, HEIGHT, 1};
-    CHECK_INT(clEnqueueFillImage(rig->queue, other, zero, no_origin(), region, 1, &held, NULL), CL_SUCCESS);
-    for (size_t f = 0; f < sizeof(flags) / sizeof(flags[0]); f++)
-        map_both_ways(rig, image, flags[f]);
-    CHECK_INT(clSetUserEventStatus(held, CL_COMPLETE), CL_SUCCESS);
-    CHECK_INT(clFinish(rig->queue), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(held), CL_SUCCESS);
-    CHECK_INT(clReleaseMemObject(other), CL_SUCCESS);
+    size_t row, slice;
+    cl_int status = 1;
+    switch (which) {
+    case 0:
+        return clEnqueueReadImage(rig->queue, image, CL_TRUE, origin, region, row_pitch, slice_pitch, memory, 0, NULL,
+                                  NULL);
+    case 1:
+        return clEnqueueWriteImage(rig->queue, image, CL_TRUE, origin, region, row_pitch, slice_pitch, memory, 0, NULL,
+                                   NULL);
+    case 2: return clEnqueueCopyImageToBuffer(rig->queue, image, buffer, origin, region, 0, 0, NULL, NULL);
+    case 3: return clEnqueueCopyBufferToImage(rig->queue, buffer, image, 0, origin, region, 0, NULL, NULL);
+    default:
+        CHECK(clEnqueueMapImage(rig->queue, image, CL_TRUE, CL_MAP_READ, origin, region, &row, &slice, 0, NULL, NULL,
+                                &status) == NULL);
+        return status;
+    }
+}
+
+SHARING_CASE("refused: regions and pitches", regions_refused, 0)
+{
+    static const size_t whole[3] = {7, 5, 3}, corner[3] = {7, 5, 3}, beyond[3] = {0, 6, 0}, one[3] = {1, 1, 1};
+    static const size_t wide[3] = {8, 1, 1}, empty[3] = {7, 0, 3};
+    const struct {
+        const size_t *origin, *region;
+    } all[] = {{NULL, whole},        {no_origin(), NULL},         {corner, one}, {beyond, one}, {no_origin(), wide},
+               {no_origin(), empty}, {(size_t[]){1, 0, 0}, whole}};
+    unsigned char memory[MOST] = {0};
+    cl_mem image = make_image(rig, &shapes[DEEP], format, NULL);
+    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, MOST, NULL, NULL);
+    for (int which = 0; which < 5; which++)
+        for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+            CHECK_INT(use_region(rig, which, image, buffer, all[i].origin, all[i].region, 0, 0, memory),
+                      CL_INVALID_VALUE);
+    for (int which = 0; which < 2; which++) {
+        CHECK_INT(use_region(rig, which, image, buffer, no_origin(), whole, 0, 0, NULL), CL_INVALID_VALUE);
+        CHECK_INT(use_region(rig, which, image, buffer, no_origin(), whole, 13, 0, memory), CL_INVALID_VALUE);
+        CHECK_INT(use_region(rig, which, image, buffer, no_origin(), whole, 0, 69, memory), CL_INVALID_VALUE);
+        CHECK_INT(use_region(rig, which, image, buffer, no_origin(), whole, 0, 75, memory),
+                  CL_INVALID_VALUE); /* no whole rows */
+    }
+    CHECK_INT(clReleaseMemObject(buffer), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
 }
 
-LAYER_CASE("kernels read it in turn, also where what requantizes it fails or comes later", user_events, 0)
+SHARING_CASE("refused: maps", maps_refused, 0)
 {
-    const struct unquantized unquantized = unquantized_open(rig, image);
-    read_meanwhile(rig, &unquantized, image);
-    read_again(rig, &unquantized);
-    unquantized_close(&unquantized);
+    static const struct {
+        int shape;
+        cl_map_flags flags;
+        bool row, slice;
+    } all[] = {
+        {FLAT, (cl_map_flags)1 << 20, true, true},
+        {FLAT, CL_MAP_WRITE_INVALIDATE_REGION | CL_MAP_READ, true, true},
+        {FLAT, CL_MAP_WRITE_INVALIDATE_REGION | CL_MAP_WRITE, true, true},
+        {FLAT, CL_MAP_READ, false, true},
+        {DEEP, CL_MAP_READ, true, false},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        const struct shape *shape = &shapes[all[i].shape];
+        cl_mem image = make_image(rig, shape, format, NULL);
+        size_t row = 0, slice = 0;
+        cl_int status = 1;
+        for (int with = 0; with < 2; with++)
+            CHECK(clEnqueueMapImage(rig->queue, image, CL_TRUE, all[i].flags, no_origin(), shape->extent,
+                                    all[i].row ? &row : NULL, all[i].slice ? &slice : NULL, 0, NULL, NULL,
+                                    with ? &status : NULL) == NULL);
+        CHECK_INT(status, CL_INVALID_VALUE);
+        CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, &row, 0, NULL, NULL), CL_INVALID_VALUE);
+        /* Without slices nobody needs their pitch. */
+        if (all[i].shape == FLAT) {
+            void *mapped = clEnqueueMapImage(rig->queue, image, CL_TRUE, CL_MAP_READ, no_origin(), shape->extent, &row,
+                                             NULL, 0, NULL, NULL, NULL);
+            CHECK(mapped != NULL);
+            CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, NULL), CL_SUCCESS);
+            CHECK_INT(clEnqueueUnmapMemObject(rig->queue, image, mapped, 0, NULL, NULL), CL_INVALID_VALUE);
+        }
+        CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+    }
+}
+
+SHARING_CASE("refused: copies", copies_refused, 0)
+{
+    static const size_t whole[3] = {7, 4, 1}, inside[3] = {1, 0, 0};
+    cl_mem image = make_image(rig, &shapes[FLAT], format, NULL);
+    cl_mem same = make_image(rig, &shapes[FLAT], format, NULL),
+           other = make_image(rig, &shapes[FLAT], (cl_image_format){CL_RG, CL_SIGNED_INT8}, NULL);
+    cl_mem four = make_image(rig, &shapes[FLAT], (cl_image_format){CL_RGBA, CL_UNSIGNED_INT8}, NULL);
+    cl_mem buffer = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, MOST, NULL, NULL);
+    const struct {
+        cl_mem from, to;
+        const size_t *from_origin, *to_origin, *region;
+        cl_int code;
+    } all[] = {
+        {image, other, no_origin(), no_origin(), whole, CL_IMAGE_FORMAT_MISMATCH},
+        {image, four, no_origin(), no_origin(), whole, CL_IMAGE_FORMAT_MISMATCH},
+        {four, image, no_origin(), no_origin(), whole, CL_IMAGE_FORMAT_MISMATCH},
+        {image, buffer, no_origin(), no_origin(), whole, CL_INVALID_MEM_OBJECT},
+        {buffer, image, no_origin(), no_origin(), whole, CL_INVALID_MEM_OBJECT},
+        {image, NULL, no_origin(), no_origin(), whole, CL_INVALID_MEM_OBJECT},
+        {image, same, inside, no_origin(), whole, CL_INVALID_VALUE},
+        {same, image, no_origin(), inside, whole, CL_INVALID_VALUE},
+        {same, image, no_origin(), NULL, whole, CL_INVALID_VALUE},
+        {same, image, no_origin(), no_origin(), NULL, CL_INVALID_VALUE},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        CHECK_INT(clEnqueueCopyImage(rig->queue, all[i].from, all[i].to, all[i].from_origin, all[i].to_origin,
+                                     all[i].region, 0, NULL, NULL),
+                  all[i].code);
+    CHECK_INT(clEnqueueFillImage(rig->queue, image, NULL, no_origin(), whole, 0, NULL, NULL), CL_INVALID_VALUE);
+    CHECK_INT(clEnqueueCopyImage(rig->queue, image, same, no_origin(), no_origin(), whole, 0, NULL, NULL), CL_SUCCESS);
+    const cl_mem made[] = {image, same, other, four, buffer};
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+        CHECK_INT(clReleaseMemObject(made[i]), CL_SUCCESS);
+}
+
+/* A list that has less room than the driver's formats need has the first ones, and the number is that of all. */
+SHARING_CASE("formats: a list without room for all", short_list, 0)
+{
+    cl_image_format all[256], some[3] = {{0, 0}, {0, 0}, {0x77, 0x77}};
+    cl_uint count = 0, again = 0;
+    CHECK_INT(clGetSupportedImageFormats(rig->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 256, all, &count),
+              CL_SUCCESS);
+    CHECK(count > 2 && count <= 256);
+    CHECK_INT(clGetSupportedImageFormats(rig->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D, 2, some, &again),
+              CL_SUCCESS);
+    CHECK_INT(again, count);
+    CHECK_MEM(some, all, 2 * sizeof(some[0]));
+    CHECK_INT(some[2].image_channel_order, 0x77);
+}
+
+/* The driver's alone: those of other types of images, and of kernels that read and write an image, which would read again what they have
+ * written beyond an emulated format. */
+SHARING_CASE("formats: the driver's alone, each once", drivers_formats, 0)
+{
+    static const struct {
+        cl_mem_flags flags;
+        cl_mem_object_type type;
+        bool drivers;
+    } all[] = {
+        {CL_MEM_KERNEL_READ_AND_WRITE, CL_MEM_OBJECT_IMAGE2D, true}, {CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE1D, true},
+        {CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D_ARRAY, true},      {CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE2D, false},
+        {CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE3D, false},
+    };
+    cl_context plain = plain_context(rig);
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        cl_image_format ours[256], drivers[256];
+        cl_uint count = 0, drivers_count = 0;
+        CHECK_INT(clGetSupportedImageFormats(rig->context, all[i].flags, all[i].type, 256, ours, &count), CL_SUCCESS);
+        CHECK_INT(clGetSupportedImageFormats(plain, all[i].flags, all[i].type, 256, drivers, &drivers_count),
+                  CL_SUCCESS);
+        CHECK(all[i].drivers ? count == drivers_count : count > drivers_count);
+        CHECK_MEM(ours, drivers, drivers_count * sizeof(ours[0]));
+        for (cl_uint f = 0; f < count; f++) {
+            CHECK(ours[f].image_channel_order != CL_YUYV_INTEL); /* those are for Direct3D 9 */
+            for (cl_uint before = 0; before < f; before++)
+                CHECK(memcmp(&ours[f], &ours[before], sizeof(ours[f])) != 0);
+        }
+    }
+    CHECK_INT(clReleaseContext(plain), CL_SUCCESS);
 }
 
 TAP_MAIN

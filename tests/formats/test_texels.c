@@ -56,70 +56,30 @@ static void fill(unsigned char *bytes, size_t count, unsigned seed)
     }
 }
 
-static bool widens(const struct converter *c, size_t texels, size_t at)
+/* One way over `texels` texels between bytes that begin `at` one place and as far before another. */
+static bool same(const struct converter *c, bool widens, size_t texels, size_t at)
 {
-    _Alignas(64) unsigned char narrow[ROOM], wide[ROOM], expected[ROOM];
-    fill(narrow, bytes_around(texels), 1);
-    fill(wide, bytes_around(texels), 2);
+    _Alignas(64) unsigned char from[ROOM], to[ROOM], expected[ROOM];
+    fill(from, bytes_around(texels), 1);
+    fill(to, bytes_around(texels), 2);
     fill(expected, bytes_around(texels), 2);
-    widen_by_bytes(c, expected + at, narrow + MARGIN - at, texels);
-    texels_widen(c, wide + at, narrow + MARGIN - at, texels, stream);
-    return CHECK_MEM(wide, expected, bytes_around(texels));
+    (widens ? widen_by_bytes : narrow_by_bytes)(c, expected + at, from + MARGIN - at, texels);
+    (widens ? texels_widen : texels_narrow)(c, to + at, from + MARGIN - at, texels, stream);
+    return CHECK_MEM(to, expected, bytes_around(texels));
 }
 
-static bool narrows(const struct converter *c, size_t texels, size_t at)
-{
-    _Alignas(64) unsigned char narrow[ROOM], wide[ROOM], expected[ROOM];
-    fill(wide, bytes_around(texels), 3);
-    fill(narrow, bytes_around(texels), 4);
-    fill(expected, bytes_around(texels), 4);
-    narrow_by_bytes(c, expected + at, wide + MARGIN - at, texels);
-    texels_narrow(c, narrow + at, wide + MARGIN - at, texels, stream);
-    return CHECK_MEM(narrow, expected, bytes_around(texels));
-}
-
-static void each_type(cl_channel_order order, bool (*same)(const struct converter *, size_t, size_t))
+static void each_type(cl_channel_order order, bool widens)
 {
     for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++) {
         const struct converter c = converter_of(order, types[t]);
         CHECK(texels_convertible(&c));
         for (size_t texels = 0; texels <= MOST_TEXELS; texels += texels < EACH_TEXELS ? 1 : 103)
             for (size_t at = 0; at <= MARGIN; at += at % 16 ? 11 : 5) /* aligned to 16 bytes or not at all */
-                if (!same(&c, texels, at)) {
+                if (!same(&c, widens, texels, at)) {
                     printf("# channel type 0x%x, %zu texels, byte %zu\n", types[t], texels, at);
                     return;
                 }
     }
-}
-
-static void each(cl_channel_order order, bool (*same)(const struct converter *, size_t, size_t))
-{
-    for (int way = 0; way < 4; way++) {
-        texels_processor = way & 1 ? TEXELS_ANY : TEXELS_OWN;
-        stream = way & 2;
-        each_type(order, same);
-    }
-    texels_processor = TEXELS_OWN;
-}
-
-CASE("R into RGBA", widen_r)
-{
-    each(CL_R, widens);
-}
-
-CASE("RG into RGBA", widen_rg)
-{
-    each(CL_RG, widens);
-}
-
-CASE("RGBA into R", narrow_r)
-{
-    each(CL_R, narrows);
-}
-
-CASE("RGBA into RG", narrow_rg)
-{
-    each(CL_RG, narrows);
 }
 
 /* Lengths and beginnings on both sides of those of a cache line and of a page. */
@@ -142,13 +102,16 @@ static void copies(void)
     }
 }
 
-CASE("long rows", copy_long)
+/* On this processor and on any, through the caches and past them. */
+CASE("each channel type into RGBA and back, and copies", each_way)
 {
-    for (int processor = TEXELS_OWN; processor <= TEXELS_ANY; processor++) {
-        texels_processor = processor;
-        stream = false;
-        copies();
-        stream = true;
+    for (int way = 0; way < 4; way++) {
+        texels_processor = way & 1 ? TEXELS_ANY : TEXELS_OWN;
+        stream = way & 2;
+        for (int widens = 0; widens < 2; widens++) {
+            each_type(CL_R, widens);
+            each_type(CL_RG, widens);
+        }
         copies();
     }
     texels_processor = TEXELS_OWN;
