@@ -126,8 +126,9 @@ static const char look_source[] =
     "constant sampler_t at = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
     "kernel void look(read_only image2d_t from, global COLOUR *to) { *to = LOOK(from, at, (int2)(0, 0)); }\n";
 
-/* The colour of the first texel, for kernels: 4 floats or 4 whole numbers. Gives the buffer that gets it. */
-static cl_mem start_look(const struct rig *rig, cl_mem image, bool whole, cl_event *event)
+/* The colour of the first texel, for kernels: 4 floats or 4 whole numbers. Gives the buffer that gets it. Of the buffers that the
+ * launch makes, the one of the number `failing` fails; 0: none does. */
+static cl_mem start_look(const struct rig *rig, cl_mem image, bool whole, cl_uint failing, cl_event *event)
 {
     char source[512];
     snprintf(source, sizeof(source), "#define COLOUR %s\n#define LOOK read_image%s\n%s", whole ? "uint4" : "float4",
@@ -137,14 +138,17 @@ static cl_mem start_look(const struct rig *rig, cl_mem image, bool whole, cl_eve
     const size_t one = 1;
     CHECK_INT(clSetKernelArg(kernel, 0, sizeof(image), &image), CL_SUCCESS);
     CHECK_INT(clSetKernelArg(kernel, 1, sizeof(seen), &seen), CL_SUCCESS);
-    CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, event), CL_SUCCESS);
+    order_below(rig->queue, BELOW_FAIL_BUFFER, failing);
+    CHECK_INT(clEnqueueNDRangeKernel(rig->queue, kernel, 1, NULL, &one, NULL, 0, NULL, event),
+              failing ? CL_MEM_OBJECT_ALLOCATION_FAILURE : CL_SUCCESS);
+    order_below(rig->queue, BELOW_FAIL_BUFFER, 0);
     CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
     return seen;
 }
 
 static void look(const struct rig *rig, cl_mem image, bool whole, cl_uint *colour)
 {
-    cl_mem seen = start_look(rig, image, whole, NULL);
+    cl_mem seen = start_look(rig, image, whole, 0, NULL);
     CHECK_INT(clEnqueueReadBuffer(rig->queue, seen, CL_TRUE, 0, 16, colour, 0, NULL, NULL), CL_SUCCESS);
     CHECK_INT(clReleaseMemObject(seen), CL_SUCCESS);
 }
@@ -222,6 +226,22 @@ SHARING_CASE("what a kernel leaves beyond the format stays out of copies", copie
     CHECK_INT(clReleaseMemObject(to), CL_SUCCESS);
 }
 
+/* There is no memory to bring the image to its format. */
+SHARING_CASE("a kernel is refused whose image can't be converted, and the next one is right", no_memory, 0)
+{
+    enum { BUFFERS = 3 }; /* that it takes */
+    static const cl_uint expected[4] = {1, 2, 0, 1};
+    cl_mem image = make_image(rig, &shapes[FLAT], format, NULL);
+    for (cl_uint failing = 1; failing <= BUFFERS; failing++) {
+        cl_uint seen[4] = {0};
+        leave_more(rig, image);
+        CHECK_INT(clReleaseMemObject(start_look(rig, image, true, failing, NULL)), CL_SUCCESS);
+        look(rig, image, true, seen);
+        CHECK_MEM(seen, expected, sizeof(seen));
+    }
+    CHECK_INT(clReleaseMemObject(image), CL_SUCCESS);
+}
+
 /* What brings the image to its format is held in the driver, and the kernel comes behind it in any queue. */
 SHARING_CASE("kernels out of order see no more than the format holds", out_of_order, RIG_OUT_OF_ORDER)
 {
@@ -233,7 +253,7 @@ SHARING_CASE("kernels out of order see no more than the format holds", out_of_or
     leave_more(rig, image);
     queue_wait(rig->queue);
     order_below(rig->queue, BELOW_GATE, 1);
-    cl_mem seen = start_look(rig, image, true, &looked);
+    cl_mem seen = start_look(rig, image, true, 0, &looked);
     CHECK_INT(clFlush(rig->queue), CL_SUCCESS);
     pause_ms(STAY_MS);
     CHECK(rig_event_status(looked) > CL_COMPLETE);

@@ -43,31 +43,6 @@ DATA_CASE("the application drops the resource and goes on with the object", drop
     each_kind(rig, dropped_resource_of);
 }
 
-/* A new object of the same resource starts with what Direct3D has, not with what the old one had. */
-static void object_again_of(const struct rig *rig, const struct rig_desc *desc)
-{
-    struct shared s, again;
-    if (!shared_open(&s, rig, desc, 0, CL_MEM_READ_WRITE))
-        return;
-    shared_round_trip(&s, 1);
-    CHECK_INT(clReleaseMemObject(s.memory), CL_SUCCESS);
-    s.memory = NULL;
-    if (shared_join(&again, rig, rig->context, rig->queue, s.resource, desc, 0, CL_MEM_READ_WRITE)) {
-        shared_d3d_write(&s, 20);
-        shared_acquire(&again);
-        shared_cl_expect(&again, 20);
-        shared_release(&again);
-        shared_round_trip(&again, 30);
-        shared_close(&again);
-    }
-    shared_close(&s);
-}
-
-DATA_CASE("a second object after the first has Direct3D's content", object_again, 0)
-{
-    each_kind(rig, object_again_of);
-}
-
 /* ---- many at once ---- */
 
 enum { LEVELS = 4, SLICES = 5, MANY = LEVELS * SLICES };
@@ -96,51 +71,30 @@ static bool open_many(const struct rig *rig, struct shared *objects)
     return false;
 }
 
-static void close_many(struct shared *objects)
-{
-    for (UINT i = 0; i < MANY; i++)
-        shared_close(&objects[i]);
-}
-
-static void prepare_many(struct shared *objects, unsigned seed)
-{
-    for (UINT i = 0; i < MANY; i++)
-        shared_prepare(&objects[i], seed + i);
-}
-
-/* While all are acquired: each holds what Direct3D wrote, and gets something new. */
-static void change_many(struct shared *objects, unsigned was, unsigned becomes)
-{
-    for (UINT i = 0; i < MANY; i++) {
-        const int before = failures();
-        void *data = shared_pattern(&objects[i], becomes + i);
-        shared_cl_expect(&objects[i], was + i);
-        shared_cl_write(&objects[i], data);
-        free(data);
-        remark_failures(before, "subresource %u", i);
-    }
-}
-
-static void expect_many(struct shared *objects, unsigned seed)
-{
-    for (UINT i = 0; i < MANY; i++) {
-        const int before = failures();
-        shared_d3d_expect(&objects[i], seed + i);
-        remark_failures(before, "subresource %u", i);
-    }
-}
-
 DATA_CASE("20 objects of one texture, acquired and released together", many_together, 0)
 {
     struct shared objects[MANY];
     if (!open_many(rig, objects))
         return;
-    prepare_many(objects, 1);
+    for (UINT i = 0; i < MANY; i++)
+        shared_prepare(&objects[i], 1 + i);
     shared_acquire_all(objects, MANY);
-    change_many(objects, 1, 40);
+    for (UINT i = 0; i < MANY; i++) {
+        const int before = failures();
+        void *data = shared_pattern(&objects[i], 40 + i);
+        shared_cl_expect(&objects[i], 1 + i);
+        shared_cl_write(&objects[i], data);
+        free(data);
+        remark_failures(before, "subresource %u", i);
+    }
     shared_release_all(objects, MANY);
-    expect_many(objects, 40);
-    close_many(objects);
+    for (UINT i = 0; i < MANY; i++) {
+        const int before = failures();
+        shared_d3d_expect(&objects[i], 40 + i);
+        remark_failures(before, "subresource %u", i);
+    }
+    for (UINT i = 0; i < MANY; i++)
+        shared_close(&objects[i]);
 }
 
 /* ---- flags ---- */
@@ -224,51 +178,6 @@ DATA_CASE("a kernel writes a part of an object", partial_writes, 0)
         shared_close(&s);
         remark_failures(before, "%s, flags 0x%x", kind_names[i / 2], (unsigned)writable[i % 2]);
     }
-}
-
-static const char take_source[] =
-    "constant sampler_t texel = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;\n"
-    "kernel void take(read_only image2d_t image, global uchar4 *to)\n"
-    "{\n"
-    "    const int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
-    "    to[at.y * get_image_width(image) + at.x] = convert_uchar4(read_imageui(image, texel, at));\n"
-    "}\n";
-
-static void run_take(struct shared *s, cl_mem to)
-{
-    cl_kernel kernel = rig_kernel(s->rig, take_source, "take");
-    if (!kernel)
-        return;
-    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &s->memory), CL_SUCCESS);
-    CHECK_INT(clSetKernelArg(kernel, 1, sizeof(cl_mem), &to), CL_SUCCESS);
-    CHECK_INT(clEnqueueNDRangeKernel(s->queue, kernel, 2, NULL, s->extent, NULL, 0, NULL, NULL), CL_SUCCESS);
-    clReleaseKernel(kernel);
-}
-
-/* A kernel reads one texture into another resource, through READ_ONLY and WRITE_ONLY objects. */
-DATA_CASE("a kernel reads through a READ_ONLY object and writes through a WRITE_ONLY one", read_only, 0)
-{
-    const struct rig_desc *from_desc = &kinds[1];
-    const struct rig_desc to_desc = {.width = from_desc->width * from_desc->height * 4,
-                                     .bind = D3D11_BIND_VERTEX_BUFFER};
-    struct shared from, to;
-    if (!shared_open(&from, rig, from_desc, 0, CL_MEM_READ_ONLY))
-        return;
-    if (shared_open(&to, rig, &to_desc, 0, CL_MEM_WRITE_ONLY)) {
-        unsigned char *expected = shared_pattern(&from, 1);
-        shared_prepare(&from, 1);
-        shared_prepare(&to, 2);
-        shared_acquire(&from);
-        shared_acquire(&to);
-        run_take(&from, to.memory);
-        shared_release(&from);
-        shared_release(&to);
-        shared_d3d_expect_bytes(&to, expected);
-        shared_d3d_expect(&from, 1);
-        free(expected);
-        shared_close(&to);
-    }
-    shared_close(&from);
 }
 
 TAP_MAIN

@@ -47,11 +47,10 @@ static void slow_close(struct slow *slow)
     shared_close(&slow->s);
 }
 
-static void slow_run(struct slow *slow, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
-                     cl_event *event)
+static void slow_run(struct slow *slow)
 {
     static const size_t count = BUFFER_BYTES / 4;
-    CHECK_INT(clEnqueueNDRangeKernel(queue, slow->kernel, 1, NULL, &count, NULL, wait_count, wait, event), CL_SUCCESS);
+    CHECK_INT(clEnqueueNDRangeKernel(slow->s.queue, slow->kernel, 1, NULL, &count, NULL, 0, NULL, NULL), CL_SUCCESS);
 }
 
 static void expect_flipped(struct shared *s, unsigned seed)
@@ -63,110 +62,95 @@ static void expect_flipped(struct shared *s, unsigned seed)
     free(expected);
 }
 
-static cl_command_queue another_queue(const struct rig *rig, cl_command_queue_properties properties)
-{
-    cl_int status;
-    cl_command_queue queue = clCreateCommandQueue(rig->context, rig->cl_device, properties, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    return queue;
-}
+/* ---- what Direct3D 11 and 10 have in common is tried with one of them ---- */
 
-/* ---- predicates ---- */
-
-/* Of whether something was drawn; nothing is. */
-static void *make_predicate(const struct rig *rig)
-{
-    void *predicate = NULL;
-    if (rig->api->version == 11) {
-        const D3D11_QUERY_DESC desc = {D3D11_QUERY_OCCLUSION_PREDICATE, 0};
-        CHECK_INT(ID3D11Device_CreatePredicate((ID3D11Device *)rig->device, &desc, (ID3D11Predicate **)&predicate),
-                  S_OK);
-    } else {
-        const D3D10_QUERY_DESC desc = {D3D10_QUERY_OCCLUSION_PREDICATE, 0};
-        CHECK_INT(ID3D10Device_CreatePredicate((ID3D10Device *)rig->device, &desc, (ID3D10Predicate **)&predicate),
-                  S_OK);
-    }
-    return predicate;
-}
-
-static ID3D11DeviceContext *context_of(const struct rig *rig)
-{
-    ID3D11DeviceContext *context = NULL;
-    ID3D11Device_GetImmediateContext((ID3D11Device *)rig->device, &context);
-    return context;
-}
-
-static void draw_nothing(const struct rig *rig, void *predicate)
-{
-    if (rig->api->version == 11) {
-        ID3D11DeviceContext *context = context_of(rig);
-        ID3D11DeviceContext_Begin(context, (ID3D11Asynchronous *)predicate);
-        ID3D11DeviceContext_End(context, (ID3D11Asynchronous *)predicate);
-        ID3D11DeviceContext_Release(context);
-    } else {
-        ID3D10Predicate_Begin((ID3D10Predicate *)predicate);
-        ID3D10Predicate_End((ID3D10Predicate *)predicate);
-    }
-}
-
-static void set_predicate(const struct rig *rig, void *predicate, BOOL value)
-{
-    if (rig->api->version == 11) {
-        ID3D11DeviceContext *context = context_of(rig);
-        ID3D11DeviceContext_SetPredication(context, predicate, value);
-        ID3D11DeviceContext_Release(context);
-    } else {
-        ID3D10Device_SetPredication((ID3D10Device *)rig->device, predicate, value);
-    }
-}
-
-static void predicate_is(const struct rig *rig, void *predicate, BOOL expected)
-{
-    void *found = NULL;
-    BOOL value = !expected;
-    if (rig->api->version == 11) {
-        ID3D11DeviceContext *context = context_of(rig);
-        ID3D11DeviceContext_GetPredication(context, (ID3D11Predicate **)&found, &value);
-        ID3D11DeviceContext_Release(context);
-    } else {
-        ID3D10Device_GetPredication((ID3D10Device *)rig->device, (ID3D10Predicate **)&found, &value);
-    }
-    CHECK(found == predicate);
-    CHECK_INT(value, expected);
-    if (found)
-        rig_release(found);
-}
+#define DATA_CASE11(text, name)                                                  \
+    static void name(const struct rig *rig, ID3D11DeviceContext *context);       \
+    static void name##_with(const struct rig *rig)                               \
+    {                                                                            \
+        ID3D11DeviceContext *context = NULL;                                     \
+        ID3D11Device_GetImmediateContext((ID3D11Device *)rig->device, &context); \
+        name(rig, context);                                                      \
+        ID3D11DeviceContext_Release(context);                                    \
+    }                                                                            \
+    CASE("Direct3D 11: " text, name##_d3d11)                                     \
+    {                                                                            \
+        with_rig(&rig_d3d11, 0, name##_with);                                    \
+    }                                                                            \
+    static void name(const struct rig *rig, ID3D11DeviceContext *context)
 
 /* What the program's next draws depend on is no business of acquire and release, which copy all the same. */
-DATA_CASE("a predicate that lets nothing be drawn is set", predicated, 0)
+DATA_CASE11("a predicate that lets nothing be drawn is set", predicated)
 {
     static const struct rig_desc descs[] = {
         {.width = 100, .bind = D3D11_BIND_VERTEX_BUFFER},
         {.format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = 9, .height = 5},
         {.format = DXGI_FORMAT_R8G8B8A8_UNORM, .width = 9, .height = 5, .depth = 3},
     };
-    void *predicate = make_predicate(rig);
-    if (!predicate)
+    const D3D11_QUERY_DESC desc = {D3D11_QUERY_OCCLUSION_PREDICATE, 0};
+    ID3D11Predicate *predicate = NULL, *found = NULL;
+    if (!CHECK_INT(ID3D11Device_CreatePredicate((ID3D11Device *)rig->device, &desc, &predicate), S_OK))
         return;
-    draw_nothing(rig, predicate);
-    for (unsigned i = 0; i < sizeof(descs) / sizeof(descs[0]); i++) {
+    ID3D11DeviceContext_Begin(context, (ID3D11Asynchronous *)predicate);
+    ID3D11DeviceContext_End(context, (ID3D11Asynchronous *)predicate);
+    for (int i = 0; i < (int)(sizeof(descs) / sizeof(descs[0])); i++) {
+        BOOL value = !(i % 2);
         struct shared s;
         if (!shared_open(&s, rig, &descs[i], 0, CL_MEM_READ_WRITE))
             continue;
         unsigned char *bytes = shared_pattern(&s, 60);
         shared_prepare(&s, 50);
-        set_predicate(rig, predicate, i % 2);
+        ID3D11DeviceContext_SetPredication(context, predicate, i % 2);
         shared_acquire(&s);
         shared_cl_expect(&s, 50);
         shared_cl_write(&s, bytes);
         shared_release(&s);
-        predicate_is(rig, predicate, i % 2);
-        set_predicate(rig, NULL, FALSE);
+        ID3D11DeviceContext_GetPredication(context, &found, &value);
+        CHECK(found == predicate);
+        CHECK_INT(value, i % 2);
+        if (found)
+            rig_release(found);
+        ID3D11DeviceContext_SetPredication(context, NULL, FALSE);
         shared_d3d_expect(&s, 60);
         free(bytes);
         shared_close(&s);
     }
     rig_release(predicate);
+}
+
+/* A Direct3D may put a clear off until the texture is used next, beyond a flush and an event query. */
+DATA_CASE11("Direct3D clears a render target right before the acquire", clears)
+{
+    static const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UNORM,
+                                         .width = 96,
+                                         .height = 48,
+                                         .bind = D3D11_BIND_RENDER_TARGET | D3D11_BIND_SHADER_RESOURCE};
+    unsigned char texels[96 * 48 * 4], expected[96 * 48 * 4];
+    ID3D11RenderTargetView *view = NULL;
+    struct shared s;
+    if (!shared_open(&s, rig, &desc, 0, CL_MEM_READ_WRITE))
+        return;
+    ID3D11Device_CreateRenderTargetView((ID3D11Device *)rig->device, s.resource, NULL, &view);
+    if (!view)
+        SKIP("this Direct3D has no views");
+    for (int i = 0; i < 8 && view; i++) {
+        const unsigned value = 30u + 20u * (unsigned)i;
+        const float part = (float)value / 255, color[4] = {part, part, part, part};
+        ID3D11DeviceContext_ClearRenderTargetView(context, view, color);
+        if (i % 2)
+            rig_finish(rig, rig->device);
+        shared_acquire(&s);
+        shared_cl_read(&s, texels);
+        memset(expected, (int)value, sizeof(expected));
+        CHECK_MEM(texels, expected, sizeof(expected));
+        memset(texels, (int)value + 7, sizeof(texels));
+        shared_cl_write(&s, texels);
+        shared_release(&s);
+        shared_d3d_expect_bytes(&s, texels);
+    }
+    if (view)
+        ID3D11RenderTargetView_Release(view);
+    shared_close(&s);
 }
 
 /* ---- one queue ---- */
@@ -180,7 +164,7 @@ DATA_CASE("Direct3D writes right before the acquire and reads right after the re
     for (unsigned frame = 0; frame < 5; frame++) {
         shared_d3d_write(&slow.s, 20 + frame);
         shared_acquire(&slow.s);
-        slow_run(&slow, rig->queue, 0, NULL, NULL);
+        slow_run(&slow);
         shared_release(&slow.s);
         expect_flipped(&slow.s, 20 + frame);
     }
@@ -204,7 +188,7 @@ DATA_CASE("Direct3D copies are queued before the acquire and after the release",
             rig_copy(rig, slow.s.resource, steps[i].resource, 0);
         }
         shared_acquire(&slow.s);
-        slow_run(&slow, rig->queue, 0, NULL, NULL);
+        slow_run(&slow);
         shared_release(&slow.s);
         rig_copy(rig, steps[0].resource, slow.s.resource, 0);
         for (unsigned i = 1; i < COPIES; i++)
@@ -215,43 +199,6 @@ DATA_CASE("Direct3D copies are queued before the acquire and after the release",
     while (made)
         shared_close(&steps[--made]);
     slow_close(&slow);
-}
-
-/* ---- several queues and events ---- */
-
-static bool has_out_of_order(const struct rig *rig)
-{
-    cl_command_queue_properties properties = 0;
-    clGetDeviceInfo(rig->cl_device, CL_DEVICE_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL);
-    if (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
-        return true;
-    SKIP("the device has no out-of-order queues");
-    return false;
-}
-
-/* In a queue without order, events alone say what comes first. */
-DATA_CASE("acquired, used and released in an out-of-order queue", out_of_order, 0)
-{
-    struct slow slow;
-    if (!has_out_of_order(rig) || !slow_open(&slow, rig))
-        return;
-    cl_command_queue queue = another_queue(rig, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    for (unsigned i = 0; i < 3; i++) {
-        cl_event acquired = NULL, flipped[2] = {NULL, NULL};
-        shared_prepare(&slow.s, 5 + i);
-        CHECK_INT(rig->acquire(queue, 1, &slow.s.memory, 0, NULL, &acquired), CL_SUCCESS);
-        slow_run(&slow, queue, 1, &acquired, &flipped[0]);
-        slow_run(&slow, queue, 1, &flipped[0], &flipped[1]);
-        clReleaseEvent(flipped[0]);
-        slow_run(&slow, queue, 1, &flipped[1], &flipped[0]);
-        CHECK_INT(rig->release(queue, 1, &slow.s.memory, 1, &flipped[0], NULL), CL_SUCCESS);
-        expect_flipped(&slow.s, 5 + i);
-        clReleaseEvent(acquired);
-        clReleaseEvent(flipped[0]);
-        clReleaseEvent(flipped[1]);
-    }
-    slow_close(&slow);
-    clReleaseCommandQueue(queue);
 }
 
 /* ---- the application waits by itself ---- */
@@ -267,67 +214,13 @@ DATA_CASE("user sync: the application waits for Direct3D and for OpenCL", user_s
         if (!rig_finish(rig, rig->device))
             break;
         shared_acquire(&slow.s);
-        slow_run(&slow, rig->queue, 0, NULL, NULL);
+        slow_run(&slow);
         CHECK_INT(rig->release(rig->queue, 1, &slow.s.memory, 0, NULL, &released), CL_SUCCESS);
         CHECK_INT(i % 2 ? clFinish(rig->queue) : clWaitForEvents(1, &released), CL_SUCCESS);
         expect_flipped(&slow.s, 10 + i);
         clReleaseEvent(released);
     }
     slow_close(&slow);
-}
-
-/* Fills a render target; false where Direct3D has no views. */
-static bool clear(const struct rig *rig, void *resource, const float color[4])
-{
-    if (rig->api->version == 11) {
-        ID3D11DeviceContext *context;
-        ID3D11RenderTargetView *view = NULL;
-        if (FAILED(ID3D11Device_CreateRenderTargetView((ID3D11Device *)rig->device, resource, NULL, &view)))
-            return false;
-        ID3D11Device_GetImmediateContext((ID3D11Device *)rig->device, &context);
-        ID3D11DeviceContext_ClearRenderTargetView(context, view, color);
-        ID3D11RenderTargetView_Release(view);
-        ID3D11DeviceContext_Release(context);
-        return true;
-    }
-    ID3D10RenderTargetView *view = NULL;
-    if (FAILED(ID3D10Device_CreateRenderTargetView((ID3D10Device *)rig->device, resource, NULL, &view)))
-        return false;
-    ID3D10Device_ClearRenderTargetView((ID3D10Device *)rig->device, view, color);
-    ID3D10RenderTargetView_Release(view);
-    return true;
-}
-
-/* A Direct3D may put a clear off until the texture is used next, beyond a flush and an event query. */
-DATA_CASE("Direct3D clears a render target right before the acquire", clears, 0)
-{
-    static const struct rig_desc desc = {.format = DXGI_FORMAT_R8G8B8A8_UNORM,
-                                         .width = 96,
-                                         .height = 48,
-                                         .bind = D3D11_BIND_RENDER_TARGET | D3D11_BIND_SHADER_RESOURCE};
-    unsigned char texels[96 * 48 * 4], expected[96 * 48 * 4];
-    struct shared s;
-    if (!shared_open(&s, rig, &desc, 0, CL_MEM_READ_WRITE))
-        return;
-    for (int i = 0; i < 8; i++) {
-        const unsigned value = 30u + 20u * (unsigned)i;
-        const float color[4] = {(float)value / 255, (float)value / 255, (float)value / 255, (float)value / 255};
-        if (!clear(rig, s.resource, color)) {
-            SKIP("this Direct3D has no views");
-            break;
-        }
-        if (i % 2)
-            rig_finish(rig, rig->device);
-        shared_acquire(&s);
-        shared_cl_read(&s, texels);
-        memset(expected, (int)value, sizeof(expected));
-        CHECK_MEM(texels, expected, sizeof(expected));
-        memset(texels, (int)value + 7, sizeof(texels));
-        shared_cl_write(&s, texels);
-        shared_release(&s);
-        shared_d3d_expect_bytes(&s, texels);
-    }
-    shared_close(&s);
 }
 
 TAP_MAIN

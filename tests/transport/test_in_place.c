@@ -4,31 +4,24 @@
 #include "lifetime.h"
 #include "sharing.h"
 
-static char log_path[] = "/tmp/cld3d-in-place-XXXXXX";
-
-static bool logged(const char *text)
+/* What cld3d tells of the way of the object that was made last. */
+static const char *last_way(void)
 {
-    char line[1024];
-    bool found = false;
-    FILE *file = fopen(log_path, "r");
-    while (file && fgets(line, sizeof(line), file))
-        found = found || strstr(line, text);
-    if (file)
-        fclose(file);
-    return found;
+    const char *(CL_API_CALL * report)(const char *);
+    void *address = clGetExtensionFunctionAddress("cld3d_report");
+    memcpy(&report, &address, sizeof(report));
+    return CHECK(report != NULL) ? report("way") : "";
+}
+
+static bool goes_in_place(void)
+{
+    return strncmp(last_way(), "in place", 8) == 0;
 }
 
 static bool in_place(void)
 {
     const char *expected = getenv("CLD3D_TEST_IN_PLACE");
     return expected && strcmp(expected, "1") == 0;
-}
-
-/* Of a driver that nothing is known of it is expected that it stays with what it has said. */
-static void expect_what_it_says(void)
-{
-    if (!getenv("CLD3D_TEST_IN_PLACE"))
-        test_setenv("CLD3D_TEST_IN_PLACE", logged("objects in host memory work in place") ? "1" : "0");
 }
 
 /* Over a driver that does not work in the host's memory. */
@@ -46,15 +39,6 @@ static bool computes_in_place(void)
 }
 
 /* ---- which devices ---- */
-
-/* Four frames through each object of a kind. */
-static void frames_of_all(const struct rig *rig, struct shared *all)
-{
-    for (int kind = 0; kind < KINDS; kind++)
-        for (unsigned i = 0; i < 4; i++)
-            CHECK(round_trip(rig, &all[kind], i ? 10 * i + (unsigned)kind : 1 + (unsigned)kind,
-                             10 * (i + 1) + (unsigned)kind));
-}
 
 /* Drivers may move the rows of an image that is migrated to the host, whose pitch the application does not know: rows of
  * 12 bytes, of which more than one fit into a pitch. */
@@ -87,6 +71,7 @@ SHARING_CASE("objects that are migrated to the host", migrated, 0)
     rig_release(texture);
 }
 
+/* Of a driver that nothing is known of it is expected that it stays with what it has said. */
 SHARING_CASE("chosen for devices that compute in the host's memory", chosen, 0)
 {
     struct shared all[KINDS];
@@ -96,101 +81,50 @@ SHARING_CASE("chosen for devices that compute in the host's memory", chosen, 0)
     for (int kind = 0; kind < KINDS; kind++)
         CHECK(round_trip(rig, &all[kind], 1 + (unsigned)kind, 20 + (unsigned)kind));
     shared_close_all(all);
-    expect_what_it_says();
-    CHECK_INT(logged("objects in host memory work in place"), in_place() && !over_copies());
-    CHECK_INT(logged("objects in host memory do not work in place"), !in_place() || over_copies());
-    CHECK_INT(logged("the object's transport: in place"), in_place() && !over_copies());
-    CHECK_INT(logged("the object's transport: host"), !in_place() || over_copies());
+    if (!getenv("CLD3D_TEST_IN_PLACE"))
+        test_setenv("CLD3D_TEST_IN_PLACE", goes_in_place() ? "1" : "0");
+    CHECK_INT(goes_in_place(), in_place() && !over_copies());
 }
 
-static void again(const char *setting, const char *value, const char *text)
-{
-    test_setenv(setting, value);
-    CHECK_INT(run_over("CLD3D_TEST_COPIES_LAYER", text), 2);
-    test_setenv(setting, NULL);
-}
-
-CASE("not for a driver with images of its own", copies_images)
-{
-    again("CLD3D_TEST_COPIES", "images", "chosen");
-}
-
-CASE("not for a driver with buffers of its own", copies_buffers)
-{
-    again("CLD3D_TEST_COPIES", "buffers", "chosen");
-}
-
-/* What can be wrong with a driver, so that nothing is made over the host's memory, and how the log tells it. Objects work all the
- * same. */
-static const struct wrong {
-    const char *driver, *told;
-} wrongs[] = {
-    {"has memory of its own", "the device has memory of its own"},
-    {"aligns to nothing", "reports no usable memory alignment"},
-    {"aligns to 12 bytes", "reports no usable memory alignment"},
-    {"aligns to 8192 bytes", "reports no usable memory alignment"},
-    {"does not answer", "a command of the probe failed"},
-    {"fills late", "a command of the probe failed"},
-    {"has no compiler", "a command of the probe failed"},
-    {"runs no kernels", "kernels do not work in host memory"},
-    {"counts no commands", "do not work in place"},
-    {"counts what is over", "does not report when the last command that used an object has ended"},
-};
-
-SHARING_CASE("another driver", wrong_driver, 0)
-{
-    const char *driver = getenv("CLD3D_TEST_DRIVER");
-    struct shared all[KINDS];
-    if (!driver) {
-        SKIP("only as a part of the cases below");
-        return;
-    }
-    if (!shared_open_all(rig, 1, all))
-        return;
-    for (int kind = 0; kind < KINDS; kind++)
-        CHECK(round_trip(rig, &all[kind], 1 + (unsigned)kind, 20 + (unsigned)kind));
-    shared_close_all(all);
-    CHECK(logged("the object's transport: host"));
-    CHECK(!logged("the object's transport: in place"));
-    for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++)
-        if (strcmp(wrongs[i].driver, driver) == 0)
-            CHECK(logged(wrongs[i].told));
-}
-
+/* What can be wrong with a driver, so that nothing is made over the host's memory (copies.c). Objects work all the same. */
 CASE("not for a driver that is wrong for it, in each way", wrong_drivers)
 {
-    if (!in_place() || over_copies()) {
+    static const char *const wrongs[][2] = {
+        {"CLD3D_TEST_COPIES", "images"},
+        {"CLD3D_TEST_COPIES", "buffers"},
+        {"CLD3D_TEST_DRIVER", "has memory of its own"},
+        {"CLD3D_TEST_DRIVER", "aligns to nothing"},
+        {"CLD3D_TEST_DRIVER", "aligns to 12 bytes"},
+        {"CLD3D_TEST_DRIVER", "aligns to 8192 bytes"},
+        {"CLD3D_TEST_DRIVER", "does not answer"},
+        {"CLD3D_TEST_DRIVER", "fills late"},
+        {"CLD3D_TEST_DRIVER", "has no compiler"},
+        {"CLD3D_TEST_DRIVER", "runs no kernels"},
+        {"CLD3D_TEST_DRIVER", "counts no commands"},
+        {"CLD3D_TEST_DRIVER", "counts what is over"},
+    };
+    if (over_copies() || !in_place()) {
         SKIP("needs a driver that computes in the host's memory");
         return;
     }
     for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]); i++) {
-        test_setenv("CLD3D_TEST_DRIVER", wrongs[i].driver);
-        if (!CHECK_INT(run_over("CLD3D_TEST_COPIES_LAYER", "another driver"), 2))
-            printf("# with a driver that %s\n", wrongs[i].driver);
+        test_setenv(wrongs[i][0], wrongs[i][1]);
+        if (!CHECK_INT(run_over("CLD3D_TEST_COPIES_LAYER", "chosen"), 2))
+            printf("# with a driver that %s\n", wrongs[i][1]);
+        test_setenv(wrongs[i][0], NULL);
     }
-    test_setenv("CLD3D_TEST_DRIVER", NULL);
 }
 
 /* ---- several devices ---- */
 
-/* What cld3d tells of the way of the object that was made last. */
-static const char *last_way(void)
-{
-    const char *(CL_API_CALL * report)(const char *);
-    void *address = clGetExtensionFunctionAddress("cld3d_report");
-    memcpy(&report, &address, sizeof(report));
-    return CHECK(report != NULL) ? report("way") : "";
-}
-
 /* Bytes go to each device and back, through a queue of its own, and from one device to the next. */
-static void use_devices(const struct rig *rig, cl_uint count, const cl_device_id *devices, int kinds,
-                        bool expected_in_place)
+static void use_devices(const struct rig *rig, cl_uint count, const cl_device_id *devices)
 {
     const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)rig->platform,
                                                 rig->api->context_device, (cl_context_properties)rig->device, 0};
     struct rig many = *rig;
     struct shared all[KINDS];
-    cl_command_queue queues[8] = {NULL};
+    cl_command_queue queues[2] = {NULL};
     cl_int status = 1;
     many.context = clCreateContext(properties, count, devices, NULL, NULL, &status);
     if (!CHECK_INT(status, CL_SUCCESS))
@@ -200,9 +134,8 @@ static void use_devices(const struct rig *rig, cl_uint count, const cl_device_id
         CHECK_INT(status, CL_SUCCESS);
     }
     if (shared_open_all(&many, 1, all)) {
-        if (!CHECK_INT(strncmp(last_way(), "in place", 8) == 0, expected_in_place))
-            printf("# %s\n", last_way());
-        for (int kind = 0; kind < kinds; kind++)
+        CHECK(goes_in_place());
+        for (int kind = 0; kind < KINDS; kind++)
             for (unsigned turn = 0; turn < 2 * count; turn++) {
                 many.queue = queues[turn % count];
                 many.cl_device = devices[turn % count];
@@ -216,65 +149,30 @@ static void use_devices(const struct rig *rig, cl_uint count, const cl_device_id
     CHECK_INT(clReleaseContext(many.context), CL_SUCCESS);
 }
 
-/* Run again with two devices, of which the last ones work in place: CLD3D_TEST_BOTH says how many. All have to, or no object
- * of their context does. */
-SHARING_CASE("both devices", both_devices, 0)
+SHARING_CASE("both devices", both_devices, RIG_NO_CONTEXT)
 {
-    const char *text = getenv("CLD3D_TEST_BOTH");
     cl_device_id devices[2];
     cl_uint count = 0;
-    if (!text) {
-        SKIP("only as a part of the cases above");
+    if (!is_child("CLD3D_TEST_BOTH"))
         return;
-    }
-    const bool first = strcmp(text, "2") == 0;
     CHECK_INT(clGetDeviceIDs(rig->platform, CL_DEVICE_TYPE_ALL, 2, devices, &count), CL_SUCCESS);
     CHECK_INT(count, 2);
     for (int stays = 0; stays < 2; stays++) {
         fake_d3d_stays(stays);
-        use_devices(rig, 2, devices, KINDS, first);
-        use_devices(rig, 1, &devices[0], KINDS, first);
-        use_devices(rig, 1, &devices[1], KINDS, true);
+        use_devices(rig, 2, devices);
+        use_devices(rig, 1, &devices[1]);
     }
-}
-
-static void with_both(const char *devices, const char *in_place_count)
-{
-    if (!in_place() || over_copies()) {
-        SKIP("needs a driver that makes several devices, and computes in the host's memory");
-        return;
-    }
-    test_setenv("CLD3D_TEST_BOTH", in_place_count);
-    CHECK_INT(run_again("both devices", "POCL_DEVICES", devices), 2);
-    test_setenv("CLD3D_TEST_BOTH", NULL);
 }
 
 CASE("two devices in a context", two_alike)
 {
-    with_both("pthread pthread", "2");
-}
-
-/* ---- no copy of OpenCL's ---- */
-
-/* While an object is mapped for the application it is where Direct3D has mapped it: the bytes are there once. */
-SHARING_CASE("the bytes are there once", one_copy, 0)
-{
-    struct shared shared;
-    cl_int status;
-    size_t pitch = 0;
-    if (!computes_in_place())
+    if (over_copies() || !in_place()) {
+        SKIP("needs a driver that makes several devices, and computes in the host's memory");
         return;
-    fake_d3d_stays(true);
-    if (!shared_open(rig, KIND_2D, 1, &shared))
-        return;
-    CHECK_INT(acquire_one(rig, shared.object), CL_SUCCESS);
-    void *rows = clEnqueueMapImage(rig->queue, shared.object, CL_TRUE, CL_MAP_READ, no_origin(), kind_region(KIND_2D),
-                                   &pitch, NULL, 0, NULL, NULL, &status);
-    CHECK_INT(status, CL_SUCCESS);
-    CHECK(rows != NULL && pitch > kind_region(KIND_2D)[0] * 4); /* the fake's pitches have gaps */
-    CHECK_INT(clEnqueueUnmapMemObject(rig->queue, shared.object, rows, 0, NULL, NULL), CL_SUCCESS);
-    CHECK_INT(release_one(rig, shared.object), CL_SUCCESS);
-    shared_close(&shared);
+    }
+    test_setenv("POCL_DEVICES", "pthread pthread");
+    CHECK_INT(run_again("both devices", "CLD3D_TEST_BOTH", "1"), 2);
+    test_setenv("POCL_DEVICES", NULL);
 }
 
 /* ---- memory that moves ---- */
@@ -295,7 +193,6 @@ SHARING_CASE("memory that has moved against all knowledge", moved, 0)
     CHECK_INT(rig->acquire(rig->queue, 1, &shared.object, 0, NULL, &event), CL_SUCCESS);
     CHECK_INT(rig_event_status(event), CL_OUT_OF_RESOURCES);
     CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
-    CHECK(logged("mapped a staging copy at another address"));
     CHECK_INT(acquire_one(rig, shared.object), CL_OUT_OF_RESOURCES);
     CHECK_INT(release_one(rig, shared.object), rig->api->not_acquired);
     CHECK(d3d_has(rig, &shared, 2));
@@ -319,9 +216,11 @@ SHARING_CASE("3D textures whose memory moves", volumes, 0)
     fake_d3d_moves_volumes(true);
     if (!shared_open_all(rig, 1, all))
         return;
-    frames_of_all(rig, all);
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        for (unsigned i = 0; i < 4; i++)
+            CHECK(round_trip(rig, &all[kind], i ? 10 * i + kind : 1 + kind, 10 * (i + 1) + kind));
+    CHECK(goes_in_place());
     shared_close_all(all);
-    CHECK(logged("OpenCL works in rows beside the staging copies of 3D images"));
     fake_d3d_moves_volumes(false);
 }
 
@@ -410,16 +309,4 @@ SHARING_CASE("objects made in a callback", made_in_a_callback, 0)
     }
 }
 
-struct tap_case tap_case;
-
-int main(int argc, char **argv)
-{
-    const int file = mkstemp(log_path);
-    if (file >= 0)
-        close(file);
-    test_setenv("CLD3D_LOG", "debug,stats");
-    test_setenv("CLD3D_LOG_FILE", log_path);
-    const int status = tap_run(argc, argv);
-    remove(log_path);
-    return status;
-}
+TAP_MAIN

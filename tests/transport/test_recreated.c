@@ -89,77 +89,6 @@ SHARING_CASE("more objects at once than staging copies are kept", many_at_once, 
     }
 }
 
-#ifndef _WIN32
-/* How many staging copies were made since the last reset: the application makes no resources meanwhile. */
-static void check_made(unsigned most)
-{
-    const unsigned made =
-        fake_d3d_calls("CreateBuffer") + fake_d3d_calls("CreateTexture2D") + fake_d3d_calls("CreateTexture3D");
-    CHECK(made <= most);
-    fake_d3d_reset();
-}
-
-/* The objects of a shape are acquired and released in lists of so many. */
-static void in_lists(const struct rig *rig, const struct shared all[MANY], cl_uint at_a_time)
-{
-    cl_mem list[MANY];
-    for (unsigned i = 0; i < MANY; i++)
-        list[i] = all[i].object;
-    for (unsigned i = 0; i < MANY; i += at_a_time) {
-        CHECK_INT(rig->acquire(rig->queue, at_a_time, list + i, 0, NULL, NULL), CL_SUCCESS);
-        CHECK_INT(rig->release(rig->queue, at_a_time, list + i, 0, NULL, NULL), CL_SUCCESS);
-    }
-}
-
-/* Each staging copy is a child of the device. */
-static void stay(const struct rig *rig, struct shared all[MANY])
-{
-    enum { SPARE = 4 };
-    const ULONG before = rig_refs(rig->device);
-    for (unsigned i = 0; i < MANY; i++)
-        all[i].object = create(rig, &all[i]);
-    in_lists(rig, all, 1);
-    CHECK_INT(rig_refs(rig->device) - before, 1);
-    in_lists(rig, all, MANY);
-    CHECK_INT(rig_refs(rig->device) - before, MANY);
-    fake_d3d_reset();
-    in_lists(rig, all, 1);
-    in_lists(rig, all, MANY);
-    check_made(0);
-    for (unsigned left = MANY; left-- > 0;) {
-        CHECK(round_trip(rig, &all[left], left + 1, left + 2));
-        drop(&all[left]);
-        CHECK_INT(rig_refs(rig->device) - before, left + SPARE < MANY ? left + SPARE : MANY);
-    }
-}
-
-/* Objects that stay have as many staging copies as are acquired at once, and few of them are kept when the objects are gone. */
-SHARING_CASE("objects that stay share staging copies", objects_stay, 0)
-{
-    if (skip_without_staging() || lies_in_staging()) {
-        SKIP("objects have staging copies of their own, or none");
-        return;
-    }
-    for (int kind = 0; kind < KINDS; kind++) {
-        struct shared all[MANY];
-        struct rig second = *rig;
-        cl_int status = 1;
-        unsigned made = 0;
-        while (made < MANY && shared_resource(rig, (enum kind)kind, made + 1, &all[made]))
-            made++;
-        second.context = rig_make_context(rig, rig->device, false, &status);
-        if (CHECK_INT(made, MANY) && CHECK_INT(status, CL_SUCCESS)) {
-            second.queue = make_queue(rig, second.context, 0);
-            stay(&second, all);
-            CHECK_INT(clReleaseCommandQueue(second.queue), CL_SUCCESS);
-            CHECK_INT(clReleaseContext(second.context), CL_SUCCESS);
-        }
-        while (made > 0)
-            shared_close(&all[--made]);
-    }
-}
-#endif
-
 /* Sizes, formats and kinds take turns: a staging copy of another shape is none. */
 SHARING_CASE("shapes take turns", other_shapes, 0)
 {
@@ -206,7 +135,6 @@ SHARING_CASE("shapes take turns", other_shapes, 0)
 }
 
 #ifndef _WIN32
-
 /* Memory is short where a staging copy is made: those that are kept for others make way. */
 SHARING_CASE("memory is short", kept_ones_make_way, 0)
 {
