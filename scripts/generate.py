@@ -539,7 +539,8 @@ def wow64_file(functions):
 def layer_calls_file(functions):
     out = ["#ifndef CLD3D_TESTS_CALLS_GENERATED_H", "#define CLD3D_TESTS_CALLS_GENERATED_H", ""]
     for f in functions:
-        out += [f"#define RESULT_{f.name} {f.result}", f"#define PARAMETERS_{f.name} {f.decl}", f"#define ARGUMENTS_{f.name} {f.args}"]
+        out += [f"#define RESULT_{f.name} {f.result}", f"#define PARAMETERS_{f.name} {', '.join(text for text, _ in f.params) or 'void'}",
+                f"#define ARGUMENTS_{f.name} {f.args}"]
     return c_file(out + ["", "#endif"])
 
 

@@ -123,18 +123,6 @@ static inline bool has_extension(const struct base *base, const char *name)
     return strstr(text, name) != NULL;
 }
 
-/* A queue with properties, or NULL where the device has none such. */
-static inline cl_command_queue other_queue(const struct base *base, cl_command_queue_properties properties)
-{
-    cl_int status = UNSET;
-    cl_command_queue queue = NULL;
-    if ((device_number(base, CL_DEVICE_QUEUE_PROPERTIES) & properties) == properties) {
-        queue = clCreateCommandQueue(base->context, base->device, properties, &status);
-        CHECK_INT(status, CL_SUCCESS);
-    }
-    return queue;
-}
-
 /* ---- programs ---- */
 
 static inline cl_program program_of(const struct base *base, const char *source)

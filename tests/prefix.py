@@ -8,6 +8,10 @@ import stat
 import subprocess
 import tempfile
 
+# Debian's Wine after 10.0~repack-11 has its server in no folder of PATH.
+if not shutil.which("wineserver"):
+    os.environ["PATH"] += f":/usr/lib/{os.uname().machine}-linux-gnu/wine"
+
 
 class Failure(Exception):
     pass

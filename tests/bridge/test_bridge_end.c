@@ -383,6 +383,7 @@ static bool driver_crashes(unsigned state)
     return states[state].make == work && driver && strcmp(driver, "rusticl") == 0;
 }
 
+/* By one of the first two ends, and by the third. */
 static void ends_with(unsigned state)
 {
     char words[64];
@@ -390,7 +391,7 @@ static void ends_with(unsigned state)
         SKIP("the driver crashes without Wine too");
         return;
     }
-    for (unsigned end = 0; end < BY_UNLOADING; end++) {
+    for (unsigned end = state % 2; end < BY_UNLOADING; end += 2 - state % 2) {
         snprintf(words, sizeof(words), "end %u %u", state, end);
         ends_well(words, states[state].name, ends[end].name);
     }

@@ -611,16 +611,6 @@ void dx9_cl_expect(struct dx9_surface *s, unsigned seed)
     free(expected);
 }
 
-/* Not clFinish: rusticl's may return too early. */
-void dx9_wait(cl_command_queue queue)
-{
-    cl_event marker;
-    if (!CHECK_INT(clEnqueueMarkerWithWaitList(queue, 0, NULL, &marker), CL_SUCCESS))
-        return;
-    CHECK_INT(clWaitForEvents(1, &marker), CL_SUCCESS);
-    CHECK_INT(clReleaseEvent(marker), CL_SUCCESS);
-}
-
 /* ---- cases ---- */
 
 int dx9_failures(void)

@@ -178,9 +178,6 @@ void dx9_cl_read(struct dx9_surface *s, UINT plane, unsigned char *bytes);
 void dx9_cl_fill(struct dx9_surface *s, unsigned seed);
 void dx9_cl_expect(struct dx9_surface *s, unsigned seed);
 
-/* Waits for all commands of a queue. */
-void dx9_wait(cl_command_queue queue);
-
 /* Says that the case goes without a format. */
 void dx9_left_out(const struct dx9_format *format, const char *why);
 

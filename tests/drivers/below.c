@@ -9,68 +9,26 @@
 #include <stdatomic.h>
 #include <time.h>
 
-static atomic_uint until_failure, launches, buffers;
+static atomic_uint until_failure, launches;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
 static unsigned expected, there;
-static cl_uint hold, held;  /* which command, and that there is one */
 static bool gate_is_wanted; /* by the next copy of a buffer to an image; of one thread, as the gate is */
 static cl_event gate;
 
-/* ---- buffers ---- */
-
 REPLACES(clCreateBuffer)
 {
-    if (atomic_load(&until_failure) && atomic_fetch_sub(&until_failure, 1) == 1)
-        return refuse(errcode_ret, CL_MEM_OBJECT_ALLOCATION_FAILURE);
-    cl_mem buffer = PASS(clCreateBuffer);
-    atomic_fetch_add(&buffers, buffer != NULL);
-    return buffer;
-}
-
-REPLACES(clRetainMemObject)
-{
-    const bool counts = type_of_memory(memobj) == CL_MEM_OBJECT_BUFFER;
-    const cl_int status = PASS(clRetainMemObject);
-    atomic_fetch_add(&buffers, counts && status == CL_SUCCESS);
-    return status;
-}
-
-REPLACES(clReleaseMemObject)
-{
-    const bool counts = type_of_memory(memobj) == CL_MEM_OBJECT_BUFFER;
-    const cl_int status = PASS(clReleaseMemObject);
-    atomic_fetch_sub(&buffers, counts && status == CL_SUCCESS);
-    return status;
-}
-
-/* ---- commands that are held ---- */
-
-static struct timespec in_a_minute(void)
-{
-    struct timespec end;
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += 60;
-    return end;
-}
-
-static void be_held(cl_uint which)
-{
-    const struct timespec end = in_a_minute();
-    pthread_mutex_lock(&lock);
-    if (hold == which && !held) {
-        held = 1;
-        while (hold == which && pthread_cond_timedwait(&arrived, &lock, &end) == 0)
-            continue;
-        held = 0;
-    }
-    pthread_mutex_unlock(&lock);
+    return atomic_load(&until_failure) && atomic_fetch_sub(&until_failure, 1) == 1
+               ? refuse(errcode_ret, CL_MEM_OBJECT_ALLOCATION_FAILURE)
+               : PASS(clCreateBuffer);
 }
 
 static void meet(void)
 {
-    const struct timespec end = in_a_minute();
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 60;
     pthread_mutex_lock(&lock);
     there++;
     pthread_cond_broadcast(&arrived);
@@ -86,14 +44,7 @@ REPLACES(clEnqueueNDRangeKernel)
 {
     atomic_fetch_add(&launches, 1);
     meet();
-    be_held(BELOW_HOLD_BEFORE);
     return PASS(clEnqueueNDRangeKernel);
-}
-
-REPLACES(clEnqueueCopyImage)
-{
-    be_held(BELOW_HOLD_BEFORE);
-    return PASS(clEnqueueCopyImage);
 }
 
 /* Behind a user event besides, which nobody above knows. */
@@ -111,9 +62,7 @@ REPLACES(clEnqueueCopyBufferToImage)
         gate_is_wanted = false;
         return copy_gated(ARGUMENTS_clEnqueueCopyBufferToImage);
     }
-    const cl_int status = PASS(clEnqueueCopyBufferToImage);
-    be_held(BELOW_HOLD_AFTER);
-    return status;
+    return PASS(clEnqueueCopyBufferToImage);
 }
 
 /* There is no gate if no command was enqueued behind it. */
@@ -135,11 +84,8 @@ REPLACES(clGetCommandQueueInfo)
     switch (param_name) {
     case BELOW_FAIL_BUFFER: atomic_store(&until_failure, *value); break;
     case BELOW_LAUNCHES: *value = atomic_load(&launches); break;
-    case BELOW_BUFFERS: *value = atomic_load(&buffers); break;
     case BELOW_MEET: expected = 2, there = 0; break;
     case BELOW_MET: *value = expected == 2 && there >= 2; break;
-    case BELOW_HOLD: hold = *value; break;
-    case BELOW_HELD: *value = held; break;
     case BELOW_GATE: gate_is_wanted = true; break;
     case BELOW_OPEN: status = open_gate(); break;
     default: pthread_mutex_unlock(&lock); return PASS(clGetCommandQueueInfo);

@@ -11,18 +11,10 @@
 #define BELOW_MET 0x7E62
 /* *value becomes the number of launches so far. */
 #define BELOW_LAUNCHES 0x7E63
-/* *value says which call is held in the driver until this is BELOW_HOLD_NONE again, but no longer than a minute: the next launch or
- * copy between images before it is enqueued, or the next copy of a buffer to an image when it is. */
-#define BELOW_HOLD 0x7E64
-enum { BELOW_HOLD_NONE, BELOW_HOLD_BEFORE, BELOW_HOLD_AFTER };
-/* *value becomes 1 if one is held. */
-#define BELOW_HELD 0x7E65
 /* The next copy of a buffer to an image, which has one event to wait for at most, waits besides until it is opened. No user event is seen
  * above. For one thread. */
-#define BELOW_GATE 0x7E66
-#define BELOW_OPEN 0x7E67
-/* *value becomes the number of references to buffers that are held above, if all are made by clCreateBuffer. */
-#define BELOW_BUFFERS 0x7E73
+#define BELOW_GATE 0x7E64
+#define BELOW_OPEN 0x7E65
 /* A variable: while it is set, the device has for 3D images no format with fewer than four channels, and none of fractions in 8
  * bits or of halves, so that a format may be stored in one way in 2D and in another one in 3D. As "all" no image of the device has fewer
  * than four channels: then those are emulated with any driver. */
