@@ -166,7 +166,12 @@ CASE("references are counted", references)
     COUNTED(OF_SAMPLER, CL_SAMPLER_REFERENCE_COUNT, Sampler, sampler);
     COUNTED(OF_PROGRAM, CL_PROGRAM_REFERENCE_COUNT, Program, program);
     COUNTED(OF_KERNEL, CL_KERNEL_REFERENCE_COUNT, Kernel, kernel);
+    /* Of a user event: drivers have references of their own to a command's, and drop them when they like. */
+    const cl_event of_command = event;
+    event = clCreateUserEvent(base.context, NULL);
     COUNTED(OF_EVENT, CL_EVENT_REFERENCE_COUNT, Event, event);
+    CHECK_INT(clReleaseEvent(event), CL_SUCCESS);
+    event = of_command;
     close_objects();
 }
 
