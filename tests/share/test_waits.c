@@ -427,26 +427,29 @@ OBJECT_CASE("events of commands can't be set", commands_are_no_user_events, 0, K
 /* Commands that others than this program do not hold. */
 enum held { READ_RECT, WRITE_RECT, COPY_RECT, MIGRATE, TASK, FILL_IMAGE, NATIVE, HELD };
 
-static cl_int enqueue_held(const struct scene *scene, cl_kernel kernel, enum held command, const cl_event *user)
+/* What the commands work with, none of which is shared. */
+struct tools {
+    cl_mem from, to, image;
+    cl_kernel kernel;
+};
+
+static cl_int enqueue_held(cl_command_queue queue, const struct tools *t, enum held command, const cl_event *user)
 {
     static const cl_uint colour[4] = {1, 2, 3, 4};
-    static const size_t below[3] = {0, 4, 0};
-    cl_command_queue queue = scene->rig->queue;
-    cl_mem buffer = scene->plain[KIND_BUFFER];
     switch (command) {
     case READ_RECT:
-        return clEnqueueReadBufferRect(queue, buffer, CL_FALSE, no_origin(), no_origin(), rect, 16, 0, 16, 0, scratch,
+        return clEnqueueReadBufferRect(queue, t->from, CL_FALSE, no_origin(), no_origin(), rect, 16, 0, 16, 0, scratch,
                                        1, user, NULL);
     case WRITE_RECT:
-        return clEnqueueWriteBufferRect(queue, buffer, CL_FALSE, no_origin(), no_origin(), rect, 16, 0, 16, 0, scratch,
+        return clEnqueueWriteBufferRect(queue, t->to, CL_FALSE, no_origin(), no_origin(), rect, 16, 0, 16, 0, scratch,
                                         1, user, NULL);
     case COPY_RECT:
-        return clEnqueueCopyBufferRect(queue, buffer, buffer, no_origin(), below, rect, 16, 0, 16, 0, 1, user, NULL);
-    case MIGRATE: return clEnqueueMigrateMemObjects(queue, 1, &buffer, 0, 1, user, NULL);
-    case TASK: return clEnqueueTask(queue, kernel, 1, user, NULL);
+        return clEnqueueCopyBufferRect(queue, t->from, t->to, no_origin(), no_origin(), rect, 16, 0, 16, 0, 1, user,
+                                       NULL);
+    case MIGRATE: return clEnqueueMigrateMemObjects(queue, 1, &t->to, 0, 1, user, NULL);
+    case TASK: return clEnqueueTask(queue, t->kernel, 1, user, NULL);
     case FILL_IMAGE:
-        return clEnqueueFillImage(queue, scene->plain[KIND_2D], colour, no_origin(), kind_region(KIND_2D), 1, user,
-                                  NULL);
+        return clEnqueueFillImage(queue, t->image, colour, no_origin(), kind_region(KIND_2D), 1, user, NULL);
     default: return clEnqueueNativeKernel(queue, native_body, scratch, sizeof(scratch), 0, NULL, NULL, 1, user, NULL);
     }
 }
@@ -463,30 +466,47 @@ static bool acquire_written(const struct rig *rig, const struct shared *shared, 
     return true;
 }
 
-SCENE_CASE("held behind each command", behind_each_command, 0)
+/* The release of an object behind the command is held with it. */
+static void held_behind(struct rig *rig, const struct tools *t, enum held command)
 {
-    cl_kernel kernel = rig_kernel(rig, "kernel void one(global uint *to) { to[0] = 1; }\n", "one");
+    struct shared shared;
+    cl_event end = NULL;
+    if (!shared_open(rig, KIND_2D, 1, &shared) || !acquire_written(rig, &shared, 9))
+        return;
+    cl_event user = user_event(rig->context);
+    bool fine = CHECK_INT(enqueue_held(rig->queue, t, command, &user), CL_SUCCESS);
+    fine = CHECK_INT(rig->release(rig->queue, 1, &shared.object, 0, NULL, &end), CL_SUCCESS) && fine;
+    fine = CHECK(rig_event_status(end) > CL_COMPLETE) && fine;
+    fine = CHECK(over_import() || d3d_has(rig, &shared, 1)) && fine;
+    CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
+    end_event(user);
+    fine = CHECK(d3d_has(rig, &shared, 9)) && fine;
+    CHECK_INT(clWaitForEvents(1, &end), CL_SUCCESS);
+    if (!CHECK_INT(rig_event_status(end), CL_COMPLETE) || !fine)
+        printf("# behind command %d\n", command);
+    end_event(end);
+    shared_close(&shared);
+}
+
+SHARING_CASE("held behind each command", behind_each_command, 0)
+{
+    const cl_image_format format = {CL_RGBA, CL_UNSIGNED_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 8, .image_height = 4};
+    const struct tools tools = {
+        .from = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, SHARED_BYTES, NULL, NULL),
+        .to = clCreateBuffer(rig->context, CL_MEM_READ_WRITE, SHARED_BYTES, NULL, NULL),
+        .image = clCreateImage(rig->context, CL_MEM_READ_WRITE, &format, &desc, NULL, NULL),
+        .kernel = rig_kernel(rig, "kernel void one(global uint *to) { to[0] = 1; }\n", "one"),
+    };
     const int count = HELD - !runs_native_kernels(rig);
-    const struct shared *shared = &scene->shared[KIND_2D];
-    CHECK_INT(clSetKernelArg(kernel, 0, sizeof(cl_mem), &scene->plain[KIND_BUFFER]), CL_SUCCESS);
-    for (int command = 0; command < count; command++) {
-        cl_event user = user_event(rig->context), end = NULL;
-        d3d_fill(rig, shared, 1);
-        if (!acquire_written(rig, shared, 9))
-            break;
-        bool fine = CHECK_INT(enqueue_held(scene, kernel, (enum held)command, &user), CL_SUCCESS);
-        fine = CHECK_INT(rig->release(rig->queue, 1, &shared->object, 0, NULL, &end), CL_SUCCESS) && fine;
-        fine = CHECK(rig_event_status(end) > CL_COMPLETE) && fine;
-        fine = CHECK(over_import() || d3d_has(rig, shared, 1)) && fine;
-        CHECK_INT(clSetUserEventStatus(user, CL_COMPLETE), CL_SUCCESS);
-        fine = CHECK(d3d_has(rig, shared, 9)) && fine;
-        CHECK_INT(clWaitForEvents(1, &end), CL_SUCCESS);
-        if (!CHECK_INT(rig_event_status(end), CL_COMPLETE) || !fine)
-            printf("# behind command %d\n", command);
-        end_event(end);
-        end_event(user);
-    }
-    CHECK_INT(clReleaseKernel(kernel), CL_SUCCESS);
+    CHECK_INT(clSetKernelArg(tools.kernel, 0, sizeof(tools.to), &tools.to), CL_SUCCESS);
+    for (int command = 0; command < count; command++)
+        held_behind(rig, &tools, (enum held)command);
+    queue_wait(rig->queue);
+    CHECK_INT(clReleaseMemObject(tools.from), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(tools.to), CL_SUCCESS);
+    CHECK_INT(clReleaseMemObject(tools.image), CL_SUCCESS);
+    CHECK_INT(clReleaseKernel(tools.kernel), CL_SUCCESS);
 }
 
 /* ---- threads ---- */
