@@ -25,15 +25,6 @@ static inline bool is_nvidia(cl_platform_id platform)
     return is_named(platform, "NVIDIA CUDA");
 }
 
-/* Whether a device takes the rows of the host for rows without gaps, as those of PoCL's remote driver do (docs/quirks.md). cld3d pins
- * no rows for it. */
-static inline bool device_takes_dense_rows(cl_device_id device)
-{
-    char version[512] = "";
-    CHECK_INT(clGetDeviceInfo(device, CL_DEVICE_VERSION, sizeof(version) - 1, version, NULL), CL_SUCCESS);
-    return strstr(version, "pocl-remote") != NULL;
-}
-
 /* Whether clEnqueueCopyImageToBuffer puts its bytes where it is asked to. rusticl 25.0 takes the offset for texels, and writes behind
  * the buffer's end without a word. */
 static inline bool copies_at_offset(cl_context context, cl_command_queue queue)

@@ -14,24 +14,6 @@ static inline bool kind_is_kept(const struct rig *rig, int kind)
     return kind_is_direct(rig, kind) ? over_mapped() || (over_transport("export") && kind == 0) : works_in_place();
 }
 
-/* Whether a context costs 50 ms or more: 155 for NVIDIA's driver, which makes about 200 at a time; 1 for drivers on the CPU. Measured
- * once in a process. */
-static inline bool contexts_are_dear(const struct rig *rig)
-{
-    static double least = 0;
-    for (int i = 0; !least || i % 3; i++) {
-        cl_int status = 1;
-        const double before = test_now();
-        cl_context context = clCreateContext(NULL, 1, &rig->cl_device, NULL, NULL, &status);
-        if (!CHECK_INT(status, CL_SUCCESS))
-            return false;
-        CHECK_INT(clReleaseContext(context), CL_SUCCESS);
-        const double taken = test_now() - before;
-        least = !least || taken < least ? taken : least;
-    }
-    return least >= 0.05;
-}
-
 /* ---- counts ---- */
 
 /* What Direct3D counts on the device and a resource at some moment. */

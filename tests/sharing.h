@@ -104,14 +104,6 @@ static inline bool lies_in_staging(void)
 #endif
 }
 
-/* Skips the running case there. */
-static inline bool skip_without_staging(void)
-{
-    if (over_import() || over_transport("record"))
-        SKIP("looks at staging copies, which are not used");
-    return over_import() || over_transport("record");
-}
-
 #define SHARING_CASE(text, name, flags)                       \
     static void name(struct rig *rig);                        \
     FOR_EACH_API(text, name, sharing_run(api, (flags), name)) \
