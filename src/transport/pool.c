@@ -48,20 +48,15 @@ void pool_leave(struct staging_pool *pool)
 }
 
 /* The one that was given last: those that are not needed any more become the oldest. */
-bool pool_take(struct staging_pool *pool, struct pooled *wanted)
+bool pool_take(struct staging_pool *pool, const struct surface *wanted, struct pooled *found)
 {
-    struct pooled found = {.surface = {.staging = NULL}};
+    found->surface.staging = NULL;
     os_lock(&pool->lock);
-    for (unsigned i = pool->count; i > 0 && !found.surface.staging; i--)
-        if (serves(&pool->kept[i - 1], &wanted->surface))
-            found = remove_locked(pool, i - 1);
+    for (unsigned i = pool->count; i > 0 && !found->surface.staging; i--)
+        if (serves(&pool->kept[i - 1], wanted))
+            *found = remove_locked(pool, i - 1);
     os_unlock(&pool->lock);
-    wanted->surface.staging = found.surface.staging;
-    wanted->surface.staging_padding = found.surface.staging_padding;
-    wanted->surface.staging_offset = found.surface.staging_offset;
-    wanted->place = found.place;
-    wanted->memory = found.memory;
-    return found.surface.staging != NULL;
+    return found->surface.staging != NULL;
 }
 
 /* Only grows, so that nothing is allocated for a frame like the one before. */

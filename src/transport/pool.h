@@ -31,9 +31,8 @@ struct staging_pool {
 /* An object uses the pool from now on, or no longer. */
 void pool_enter(struct staging_pool *pool);
 void pool_leave(struct staging_pool *pool);
-/* Fills everything except the surface's own part with what was created for the same device and shape. False: there is
- * none. */
-bool pool_take(struct staging_pool *pool, struct pooled *wanted);
+/* What was created for a surface of the same device and shape. False: there is none. */
+bool pool_take(struct staging_pool *pool, const struct surface *wanted, struct pooled *found);
 /* Takes over a staging copy, which is not mapped, and its other memory. False: the pool is closed, or memory is short, and
  * the caller keeps them. */
 bool pool_give(struct staging_pool *pool, const struct pooled *given);

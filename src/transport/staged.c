@@ -121,17 +121,20 @@ static cl_uint planes_together(const struct handover *handover, cl_uint at)
 static bool take_pooled(struct staged *staged)
 {
     struct surface *surface = &staged->base.surface;
-    struct pooled wanted = {.surface = *surface};
+    struct pooled found;
     if (surface->staging)
         return true;
-    if (!pool_take(staged->pool, &wanted))
+    if (!pool_take(staged->pool, surface, &found))
         return false;
-    *surface = wanted.surface;
-    staged->place = wanted.place;
+    /* other threads may read the rest */
+    surface->staging = found.surface.staging;
+    surface->staging_padding = found.surface.staging_padding;
+    surface->staging_offset = found.surface.staging_offset;
+    staged->place = found.place;
     if (!staged->rows.bytes)
-        staged->rows = wanted.memory;
+        staged->rows = found.memory;
     else
-        aligned_memory_free(&wanted.memory);
+        aligned_memory_free(&found.memory);
     return true;
 }
 
