@@ -70,7 +70,7 @@ static any_function find(HMODULE library, const char *name)
 void opencl_load(cl_icd_dispatch *call, enum opencl_library from)
 {
     HMODULE library = open_library(from);
-#define LOAD(name) call->name = (cl_api_##name)find(library, #name)
+#define LOAD(name) call->name = (__typeof__(&name))find(library, #name)
     LOAD(clGetPlatformIDs);
     LOAD(clGetPlatformInfo);
     LOAD(clGetDeviceIDs);

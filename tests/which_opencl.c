@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     HMODULE library = GetModuleHandleA("opencl.dll");
     if (argc > 2) {
         const HMODULE loader = LoadLibraryA(argv[1]);
-        status = ((cl_api_clGetPlatformIDs)function_of(loader, "clGetPlatformIDs"))(0, NULL, &count);
+        status = ((__typeof__(&clGetPlatformIDs))function_of(loader, "clGetPlatformIDs"))(0, NULL, &count);
         library = GetModuleHandleA(argv[2]);
     }
     GetModuleFileNameA(library, path, sizeof(path));

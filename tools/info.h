@@ -147,7 +147,7 @@ extern const struct api *const apis[API_COUNT];
 /* ---- OpenCL (info_opencl.c) ---- */
 
 /* A function of the OpenCL.dll. */
-#define CALL(cl, function) ((cl_api_##function)library_function(&(cl)->library, #function))
+#define CALL(cl, function) ((__typeof__(&function))library_function(&(cl)->library, #function))
 
 struct device {
     unsigned number;

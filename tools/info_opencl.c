@@ -58,7 +58,7 @@ static const char *platform_text(const struct opencl *cl, cl_platform_id id, cl_
     return room;
 }
 
-static const char *device_text(cl_api_clGetDeviceInfo ask, cl_device_id id, cl_device_info name)
+static const char *device_text(__typeof__(&clGetDeviceInfo) ask, cl_device_id id, cl_device_info name)
 {
     memset(room, 0, sizeof(room));
     if (!ask || ask(id, name, sizeof(room) - 1, room, NULL) != CL_SUCCESS)
@@ -77,7 +77,7 @@ static bool has_word(const char *text, const char *word)
 
 /* ---- devices ---- */
 
-static void report_luid(cl_api_clGetDeviceInfo ask, cl_device_id id, struct fact *report)
+static void report_luid(__typeof__(&clGetDeviceInfo) ask, cl_device_id id, struct fact *report)
 {
     cl_bool valid = CL_FALSE;
     LUID luid;
@@ -88,9 +88,10 @@ static void report_luid(cl_api_clGetDeviceInfo ask, cl_device_id id, struct fact
 
 static void describe_device(const struct opencl *cl, struct device *device, struct fact *report)
 {
-    const cl_api_clGetDeviceInfo ask = CALL(cl, clGetDeviceInfo);
+    const __typeof__(&clGetDeviceInfo) ask = CALL(cl, clGetDeviceInfo);
     /* cld3d hands on the handles of the OpenCL below as they are, so that one can be asked too. */
-    const cl_api_clGetDeviceInfo ask_below = (cl_api_clGetDeviceInfo)library_function(&cl->below, "clGetDeviceInfo");
+    const __typeof__(&clGetDeviceInfo) ask_below =
+        (__typeof__(&clGetDeviceInfo))library_function(&cl->below, "clGetDeviceInfo");
     cl_device_type type = 0;
     cl_bool images = CL_FALSE;
     char why[WHY_SIZE];

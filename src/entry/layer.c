@@ -42,7 +42,7 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info param_name, size_t 
 /* The loader fills its NULL slots from the table below. */
 static cl_icd_dispatch layer_table;
 
-static cl_api_clGetExtensionFunctionAddressForPlatform address_of_loader;
+static __typeof__(&clGetExtensionFunctionAddressForPlatform) address_of_loader;
 
 /* Asked by name, a loader for Windows returns the functions that it exports. These call its first layer, which may be
  * this one. The functions in the table that it passed go to the driver. */
@@ -81,7 +81,7 @@ static const cl_icd_dispatch *make_table(void)
 
 #ifdef _WIN32
 /* The loader's function: when a second thread asks, `next` may already have another one. */
-static cl_api_clGetPlatformIDs loaders_platforms;
+static __typeof__(&clGetPlatformIDs) loaders_platforms;
 
 static bool joined; /* the host's OpenCL is below instead of the loader's drivers */
 

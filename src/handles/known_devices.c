@@ -39,8 +39,8 @@ static void add_list(struct set *set, cl_uint count, const void *list)
 }
 
 /* The functions below these. */
-static cl_api_clGetPlatformIDs platforms_below;
-static cl_api_clGetDeviceIDs devices_below;
+static __typeof__(&clGetPlatformIDs) platforms_below;
+static __typeof__(&clGetDeviceIDs) devices_below;
 
 static cl_int CL_API_CALL get_platform_ids(cl_uint num_entries, cl_platform_id *list, cl_uint *num_platforms)
 {

@@ -105,7 +105,7 @@ static const struct small_loader_state *state_of(const struct copy *loader)
 /* clang-format on */
 
 struct program {
-#define MEMBER(name) cl_api_##name name;
+#define MEMBER(name) __typeof__(&name) name;
     FUNCTIONS(MEMBER)
 #undef MEMBER
     struct rig d3d; /* its Direct3D half alone */
@@ -116,9 +116,9 @@ struct program {
 static bool open_program(struct program *p, const struct copy *top)
 {
     *p = (struct program){.d3d.api = &rig_d3d11};
-#define LOAD(name)                                            \
-    p->name = (cl_api_##name)function_of(top->module, #name); \
-    if (!CHECK(p->name != NULL))                              \
+#define LOAD(name)                                                \
+    p->name = (__typeof__(&name))function_of(top->module, #name); \
+    if (!CHECK(p->name != NULL))                                  \
         return false;
     FUNCTIONS(LOAD)
 #undef LOAD
@@ -292,10 +292,10 @@ CASE("a driver with sharing of its own", driver_with_sharing)
         return;
     SetEnvironmentVariableA("SMALL_LOADER_OWN_SHARING", "1");
     if (open_layer(&layer, "layer") && open_library(&loader, "small_loader.dll", "loader")) {
-        const cl_api_clGetPlatformIDs get_platforms =
-            (cl_api_clGetPlatformIDs)function_of(loader.module, "clGetPlatformIDs");
-        const cl_api_clGetDeviceIDsFromD3D11KHR get_devices =
-            (cl_api_clGetDeviceIDsFromD3D11KHR)function_of(loader.module, "clGetDeviceIDsFromD3D11KHR");
+        const __typeof__(&clGetPlatformIDs) get_platforms =
+            (__typeof__(&clGetPlatformIDs))function_of(loader.module, "clGetPlatformIDs");
+        const clGetDeviceIDsFromD3D11KHR_fn get_devices =
+            (clGetDeviceIDsFromD3D11KHR_fn)function_of(loader.module, "clGetDeviceIDsFromD3D11KHR");
         CHECK_INT(get_platforms(1, &platform, NULL), CL_SUCCESS);
         CHECK_INT(get_devices(platform, CL_D3D11_DEVICE_KHR, &count, CL_ALL_DEVICES_FOR_D3D11_KHR, 0, NULL, &count),
                   CL_SUCCESS);

@@ -17,7 +17,7 @@ SHARING_CASE("named: core functions", core_functions, 0)
 {
     struct shared shared;
     unsigned char bytes[SHARED_BYTES];
-    cl_api_clEnqueueReadBuffer read;
+    __typeof__(&clEnqueueReadBuffer) read;
     if (!is_child("CLD3D_TEST_BELOW_NAMES") || !shared_open(rig, KIND_BUFFER, 1, &shared))
         return;
     void *address = clGetExtensionFunctionAddressForPlatform(rig->platform, "clEnqueueReadBuffer");

@@ -26,9 +26,9 @@ const struct small_loader_state *small_loader_state(void)
 
 /* ---- the OpenCL below ---- */
 
-static cl_api_clGetExtensionFunctionAddress address_below;
-static cl_api_clGetExtensionFunctionAddressForPlatform address_for_below;
-static cl_api_clGetPlatformIDs platforms_below;
+static __typeof__(&clGetExtensionFunctionAddress) address_below;
+static __typeof__(&clGetExtensionFunctionAddressForPlatform) address_for_below;
+static __typeof__(&clGetPlatformIDs) platforms_below;
 
 static void *CL_API_CALL get_address(const char *name)
 {
@@ -94,7 +94,7 @@ static void *CL_API_CALL get_address_for(cl_platform_id platform, const char *na
 
 /* ---- a driver with Direct3D 11 sharing ---- */
 
-static cl_api_clGetDeviceInfo device_info_below;
+static __typeof__(&clGetDeviceInfo) device_info_below;
 
 static cl_int CL_API_CALL get_own_devices(cl_platform_id platform, cl_d3d11_device_source_khr source, void *object,
                                           cl_d3d11_device_set_khr set, cl_uint room, cl_device_id *devices,
