@@ -74,6 +74,7 @@ class Machine:
         for name, text in (("check", CHECK), ("wine-stop", "")):
             put(self.inside / "scripts" / name, f"#!/usr/bin/env python3\n{text}", 0o755)
         (self.tree / "root/host").symlink_to("/")
+        self.opengl = put(self.tree / "root/usr/lib/x86_64-linux-gnu/libGLX_mesa.so.0", "")
         put(self.inside / "about.json", '{"version": "1.2.3", "commit": "abc"}\n')
         for name, text in PROGRAMS.items():
             put(self.folder / "bin" / name, f"#!/bin/sh\n{text}\n", 0o755)
@@ -205,6 +206,15 @@ def without_vulkan_the_rest_runs(machine):
     assert [each["name"] for each in machine.report["left_out"]] == ["dxvk", "dxvk-direct", "dxvk-rows"], machine.report
     assert machine.text.count("left out: no Vulkan driver here has a device that DXVK can use") == 3, machine.text
     is_refused(machine, 6, "all requested suites run over DXVK", "--suite", "dxvk", "--suite", "dxvk-rows")
+
+
+@case
+def without_opengl_the_rest_runs(machine):
+    machine.opencl("gpu", "hardware")
+    machine.opengl.unlink()
+    assert machine.run("--suite", "wined3d", "--suite", "native") == 0, machine.done.stderr
+    assert "wined3d            left out: this bundle has no OpenGL" in machine.text, machine.text
+    assert machine.run("--suite", "wined3d") == 1 and machine.report["suites"] == [], machine.report
 
 
 @case
