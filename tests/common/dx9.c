@@ -71,14 +71,12 @@ const struct dx9_format *dx9_format_of(D3DFORMAT d3d)
 
 /* ---- the rig ---- */
 
-/* One of the program's own, never shown: DXVK can't present to the desktop's. */
-static HWND any_window(void)
+/* Each device has its own, which is never shown: DXVK can't present to the desktop's, and Wine 10.0 corrupts the heap if two devices
+ * of DXVK have the same (docs/worlds.md). */
+static HWND make_window(void)
 {
 #ifdef _WIN32
-    static HWND window;
-    if (!window)
-        window = CreateWindowA("STATIC", "test", WS_OVERLAPPEDWINDOW, 0, 0, 64, 64, NULL, NULL, NULL, NULL);
-    return window;
+    return CreateWindowA("STATIC", "test", WS_OVERLAPPEDWINDOW, 0, 0, 64, 64, NULL, NULL, NULL, NULL);
 #else
     return NULL;
 #endif
@@ -110,9 +108,10 @@ static IDirect3D9 *get_d3d(bool extended)
     return kept[extended];
 }
 
-static void close_d3d(IDirect3D9 *d3d9)
+static void close_d3d(const struct dx9 *dx9)
 {
-    IDirect3D9_Release(d3d9); /* threads may have it too; dx9_run counts */
+    IDirect3D9_Release(dx9->d3d9); /* threads may have it too; dx9_run counts */
+    CHECK(DestroyWindow(dx9->window));
 }
 
 static void check_kept(void)
@@ -124,9 +123,9 @@ static void check_kept(void)
 #else
 #define get_d3d make_d3d
 
-static void close_d3d(IDirect3D9 *d3d9)
+static void close_d3d(const struct dx9 *dx9)
 {
-    CHECK_INT(IDirect3D9_Release(d3d9), 0);
+    CHECK_INT(IDirect3D9_Release(dx9->d3d9), 0);
 }
 
 static void check_kept(void)
@@ -134,24 +133,23 @@ static void check_kept(void)
 }
 #endif
 
-static bool open_d3d(bool extended, DWORD more_flags, IDirect3D9 **d3d9, IDirect3DDevice9 **device)
+static bool open_d3d(bool extended, DWORD more_flags, HWND window, IDirect3D9 **d3d9, IDirect3DDevice9 **device)
 {
     D3DPRESENT_PARAMETERS parameters = {.BackBufferWidth = 64,
                                         .BackBufferHeight = 64,
                                         .Windowed = TRUE,
                                         .BackBufferFormat = D3DFMT_X8R8G8B8,
                                         .SwapEffect = D3DSWAPEFFECT_DISCARD,
-                                        .hDeviceWindow = any_window()};
+                                        .hDeviceWindow = window};
     const DWORD flags = D3DCREATE_HARDWARE_VERTEXPROCESSING | D3DCREATE_FPU_PRESERVE | more_flags;
     *device = NULL;
     *d3d9 = get_d3d(extended);
     if (!CHECK(*d3d9 != NULL))
         return false;
-    const HRESULT made =
-        extended
-            ? IDirect3D9Ex_CreateDeviceEx((IDirect3D9Ex *)*d3d9, 0, D3DDEVTYPE_HAL, parameters.hDeviceWindow, flags,
-                                          &parameters, NULL, (IDirect3DDevice9Ex **)device)
-            : IDirect3D9_CreateDevice(*d3d9, 0, D3DDEVTYPE_HAL, parameters.hDeviceWindow, flags, &parameters, device);
+    const HRESULT made = extended
+                             ? IDirect3D9Ex_CreateDeviceEx((IDirect3D9Ex *)*d3d9, 0, D3DDEVTYPE_HAL, window, flags,
+                                                           &parameters, NULL, (IDirect3DDevice9Ex **)device)
+                             : IDirect3D9_CreateDevice(*d3d9, 0, D3DDEVTYPE_HAL, window, flags, &parameters, device);
     if (CHECK_INT(made, D3D_OK) && CHECK(*device != NULL))
         return true;
     IDirect3D9_Release(*d3d9);
@@ -163,7 +161,7 @@ IDirect3DDevice9 *dx9_make_device(bool extended)
 {
     IDirect3D9 *d3d9;
     IDirect3DDevice9 *device;
-    if (!open_d3d(extended, 0, &d3d9, &device))
+    if (!open_d3d(extended, 0, make_window(), &d3d9, &device))
         return NULL;
     IDirect3D9_Release(d3d9); /* the device holds it */
     return device;
@@ -186,10 +184,11 @@ bool dx9_open(struct dx9 *dx9, bool extended, unsigned flags)
 {
     *dx9 = (struct dx9){.extended = extended,
                         .adapter_type = extended ? CL_ADAPTER_D3D9EX_KHR : CL_ADAPTER_D3D9_KHR,
-                        .property = extended ? CL_CONTEXT_ADAPTER_D3D9EX_KHR : CL_CONTEXT_ADAPTER_D3D9_KHR};
+                        .property = extended ? CL_CONTEXT_ADAPTER_D3D9EX_KHR : CL_CONTEXT_ADAPTER_D3D9_KHR,
+                        .window = make_window()};
     const DWORD device_flags = flags & DX9_MULTITHREADED ? D3DCREATE_MULTITHREADED : 0;
-    if (open_d3d(extended, device_flags, &dx9->d3d9, &dx9->device) && CHECK(rig_find_device(&dx9->rig, NULL)) &&
-        find_functions(dx9) &&
+    if (open_d3d(extended, device_flags, dx9->window, &dx9->d3d9, &dx9->device) &&
+        CHECK(rig_find_device(&dx9->rig, NULL)) && find_functions(dx9) &&
         (flags & RIG_NO_CONTEXT || rig_open_context(&dx9->rig, dx9->property, dx9->device, flags)))
         return true;
     dx9_close(dx9);
@@ -205,7 +204,7 @@ void dx9_close(struct dx9 *dx9)
     if (dx9->device)
         CHECK_INT(IDirect3DDevice9_Release(dx9->device), 0);
     if (dx9->d3d9)
-        close_d3d(dx9->d3d9);
+        close_d3d(dx9);
     *dx9 = (struct dx9){0};
 }
 

@@ -36,6 +36,7 @@ struct dx9 {
     bool extended;
     cl_uint adapter_type;
     cl_context_properties property;
+    HWND window; /* the device's; NULL over the fake Direct3D */
     IDirect3D9 *d3d9;
     IDirect3DDevice9 *device;
     clGetDeviceIDsFromDX9MediaAdapterKHR_fn get_device_ids;
