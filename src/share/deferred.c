@@ -123,9 +123,13 @@ static bool run(struct deferred *base, bool failed)
     }
     command_finish(c, false, OBJECT_IDLE);
     /* Before the gate opens: a program that has waited for the command expects the surfaces of released objects to be
-     * its own, for example to resize a swap chain. */
-    for (; d->command.count; d->command.count--)
-        record_release(c->objects[c->count - 1]);
+     * its own, for example to resize a swap chain. Other threads still find the command, but no objects in it. */
+    const cl_uint count = c->count;
+    os_lock(&registry_lock);
+    d->command.count = 0;
+    os_unlock(&registry_lock);
+    for (cl_uint i = 0; i < count; i++)
+        record_release(c->objects[i]);
     return done;
 }
 
