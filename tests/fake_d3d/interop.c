@@ -51,7 +51,7 @@ static void check_entered(struct fake_device *device, const char *what)
         pthread_mutex_unlock(&device->user_lock);
     }
     if (!entered)
-        fake_violation(what);
+        fake_violation("%s", what);
 }
 
 /* DXVK 2.6 follows a null pointer for resources of which it has no image. */
