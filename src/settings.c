@@ -37,11 +37,6 @@ const char *setting_text(enum setting setting)
     return value;
 }
 
-const char *setting_default(enum setting setting)
-{
-    return settings[setting].value;
-}
-
 bool setting_on(enum setting setting)
 {
     const char *text = setting_text(setting);

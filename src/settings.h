@@ -31,8 +31,6 @@ enum setting {
 
 /* The value of a setting, or its default. The text lives as long as the process. */
 const char *setting_text(enum setting setting);
-/* Its default value. */
-const char *setting_default(enum setting setting);
 /* Whether its value is neither empty nor 0. */
 bool setting_on(enum setting setting);
 const char *setting_variable(enum setting setting);

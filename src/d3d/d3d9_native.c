@@ -30,15 +30,13 @@ static bool find_level(IDirect3DSurface9 *surface, IDirect3DTexture9 *texture, u
 }
 
 /* Surfaces that do not belong to a texture are images with one level; faces of cube maps are excluded. */
-static bool place_in_image(IDirect3DSurface9 *surface, uint32_t *level, DWORD *levels)
+static bool place_in_image(IDirect3DSurface9 *surface, uint32_t *level)
 {
     IDirect3DTexture9 *texture = NULL;
     *level = 0;
-    *levels = 1;
     if (FAILED(IDirect3DSurface9_GetContainer(surface, &IID_IDirect3DTexture9, (void **)&texture)))
         return !d3d9_is_in(surface, &IID_IDirect3DBaseTexture9);
     const bool found = find_level(surface, texture, level);
-    *levels = IDirect3DTexture9_GetLevelCount(texture);
     com_release(texture);
     return found;
 }
@@ -48,7 +46,6 @@ static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, 
 {
     const struct format_row *format = surface->desc.format;
     D3DSURFACE_DESC d;
-    DWORD levels;
     *place = (struct native_place){0};
     if (FAILED(IDirect3DSurface9_GetDesc((IDirect3DSurface9 *)surface->resource, &d)))
         return native_refuse(why, why_size, "the surface's description cannot be obtained");
@@ -60,9 +57,8 @@ static bool find_image(IDirect3DDevice9 *device, const struct surface *surface, 
         return native_refuse(why, why_size, "Direct3D 9 stores video surfaces in other formats");
     if (d3d9_is_in(surface->resource, &IID_IDirect3DSwapChain9))
         return native_refuse(why, why_size, "the surface is a buffer of a swap chain");
-    if (!place_in_image(surface->resource, &place->level, &levels))
+    if (!place_in_image(surface->resource, &place->level))
         return native_refuse(why, why_size, "the surface is not a level of a plain texture");
-    place->sampled_levels = levels > 1 && !(d.Usage & D3DUSAGE_RENDERTARGET);
     place->image = dxvk_image(device, surface->resource, &place->layout);
     if (!place->image || !dxvk_queue_family(device, &place->family))
         return native_refuse(why, why_size, "this Direct3D does not run on Vulkan, or does not report its images");

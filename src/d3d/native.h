@@ -17,9 +17,8 @@ struct native_place {
     uint64_t image;   /* the handle of a VkImage; 0: it is a buffer */
     uint64_t address; /* a buffer's device address */
     uint32_t level, layer;
-    uint32_t layout;     /* the VkImageLayout of the image while Direct3D does not use it */
-    uint32_t family;     /* of the queue that Direct3D submits to; images only */
-    bool sampled_levels; /* it is one of several levels, which Direct3D only samples */
+    uint32_t layout; /* the VkImageLayout of the image while Direct3D does not use it */
+    uint32_t family; /* of the queue that Direct3D submits to; images only */
 };
 
 struct native_ops {

@@ -55,28 +55,6 @@ static void *CL_API_CALL address_below(cl_platform_id platform, const char *name
     return function ? function : address_of_loader(platform, name);
 }
 
-static void look_in_loaders_table(void)
-{
-    address_of_loader = next.clGetExtensionFunctionAddressForPlatform;
-    next.clGetExtensionFunctionAddressForPlatform = address_below;
-}
-
-/* Loaders export some of the extensions' own functions, and call these through the table too. */
-static void fill_table(void)
-{
-    layer_table = entry_exports;
-    for (size_t i = 0; i < entry_point_count; i++)
-        if (entry_points[i].slot)
-            memcpy((char *)&layer_table + entry_points[i].slot, &entry_points[i].function, sizeof(next_function));
-}
-
-static const cl_icd_dispatch *make_table(void)
-{
-    look_in_loaders_table();
-    fill_table();
-    return &layer_table;
-}
-
 /* ---- the OpenCL below ---- */
 
 #ifdef _WIN32
@@ -166,7 +144,14 @@ static const cl_icd_dispatch *set_once(const cl_icd_dispatch *target, cl_uint en
     os_lock(&lock);
     if (!ours) {
         set_loaders(target, entries);
-        ours = make_table();
+        address_of_loader = next.clGetExtensionFunctionAddressForPlatform;
+        next.clGetExtensionFunctionAddressForPlatform = address_below;
+        /* Loaders export some of the extensions' own functions, and call these through the table too. */
+        layer_table = entry_exports;
+        for (size_t i = 0; i < entry_point_count; i++)
+            if (entry_points[i].slot)
+                memcpy((char *)&layer_table + entry_points[i].slot, &entry_points[i].function, sizeof(next_function));
+        ours = &layer_table;
     }
     const cl_icd_dispatch *table = ours;
     os_unlock(&lock);

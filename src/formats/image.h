@@ -85,9 +85,11 @@ cl_int image_part_await(const char *call, struct image_part *part);
 
 /* Both enqueue copies: the first puts the texels of a region, in the declared format and tightly packed, into `narrow`;
  * the second puts them from there into the image. `first` (may be NULL) and `done` get events, owned by the caller; on
- * failure no event is returned. `wide` is a buffer of image_wide_buffer, which is taken over; NULL: one is made. */
+ * failure no event is returned. */
 cl_int image_to_narrow(const struct image_part *part, cl_mem narrow, cl_event *first, cl_event *done);
-cl_int image_from_narrow(const struct image_part *part, cl_mem narrow, cl_mem wide, cl_event *done);
+cl_int image_from_narrow(const struct image_part *part, cl_mem narrow, cl_event *done);
+/* Both, from one region to another, through a buffer of its own. After a failure `first` may have an event. */
+cl_int image_copy(const struct image_part *from, const struct image_part *to, cl_event *first, cl_event *done);
 
 /* Enqueues the write of a region of an image from host rows, or its read into them, without blocking. The rows are in
  * the declared format, or with `stored` in the format of the driver's image. The list gets the events of all commands
@@ -95,10 +97,9 @@ cl_int image_from_narrow(const struct image_part *part, cl_mem narrow, cl_mem wi
 cl_int image_move(cl_mem image, bool stored, bool write, const size_t *origin, const size_t *region,
                   const struct mapped_surface *rows, const struct enqueueing *to);
 
-/* Creates a buffer in the image's context, for the caller to release: for the texels of a region in the declared format,
- * or in the stored one. NULL on failure, with `*status` set and logged. */
+/* Creates a buffer in the image's context, for the caller to release, for the texels of a region in the declared format.
+ * NULL on failure, with `*status` set and logged. */
 cl_mem image_narrow_buffer(const struct image_record *image, cl_mem_flags flags, const size_t *region, cl_int *status);
-cl_mem image_wide_buffer(const struct image_record *image, const size_t *region, cl_int *status);
 
 /* Ends a composite command that is enqueued, or of which a part was refused with `status`, the result then. If it is
  * blocking, waits for it. Passes its event to the application: `done` reports `type` and starts with `first`. Both are

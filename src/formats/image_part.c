@@ -51,18 +51,13 @@ cl_mem image_narrow_buffer(const struct image_record *image, cl_mem_flags flags,
     return make_buffer(image, CL_MEM_READ_WRITE | flags, region, image->converter->narrow_texel, status);
 }
 
-cl_mem image_wide_buffer(const struct image_record *image, const size_t *region, cl_int *status)
-{
-    return make_buffer(image, CL_MEM_READ_WRITE, region, image->converter->wide_texel, status);
-}
-
 cl_int image_to_narrow(const struct image_part *p, cl_mem narrow, cl_event *first, cl_event *done)
 {
     const size_t texels = p->region[0] * p->region[1] * p->region[2];
     cl_int status;
     cl_event copied = NULL;
     *done = NULL;
-    cl_mem wide = image_wide_buffer(p->image, p->region, &status);
+    cl_mem wide = make_buffer(p->image, CL_MEM_READ_WRITE, p->region, p->image->converter->wide_texel, &status);
     if (!wide)
         return status;
     status = next.clEnqueueCopyImageToBuffer(p->queue, p->image->head.handle, wide, p->origin, p->region, 0,
@@ -77,14 +72,13 @@ cl_int image_to_narrow(const struct image_part *p, cl_mem narrow, cl_event *firs
     return status;
 }
 
-cl_int image_from_narrow(const struct image_part *p, cl_mem narrow, cl_mem wide, cl_event *done)
+cl_int image_from_narrow(const struct image_part *p, cl_mem narrow, cl_event *done)
 {
     const size_t texels = p->region[0] * p->region[1] * p->region[2];
     cl_int status;
     cl_event converted = NULL;
     *done = NULL;
-    if (!wide)
-        wide = image_wide_buffer(p->image, p->region, &status);
+    cl_mem wide = make_buffer(p->image, CL_MEM_READ_WRITE, p->region, p->image->converter->wide_texel, &status);
     if (!wide)
         return status;
     status = converter_enqueue(p->image->converter, true, p->queue, narrow, wide, texels, p->wait_count, p->wait,
@@ -94,6 +88,23 @@ cl_int image_from_narrow(const struct image_part *p, cl_mem narrow, cl_mem wide,
                                                  &converted, done);
     next.clReleaseMemObject(wide);
     event_put(converted);
+    return status;
+}
+
+cl_int image_copy(const struct image_part *from, const struct image_part *to, cl_event *first, cl_event *done)
+{
+    cl_int status;
+    cl_event packed = NULL;
+    cl_mem narrow = image_narrow_buffer(from->image, 0, from->region, &status);
+    if (!narrow)
+        return status;
+    status = image_to_narrow(from, narrow, first, &packed);
+    if (status == CL_SUCCESS) {
+        const struct image_part behind = image_part_behind(to, &packed);
+        status = image_from_narrow(&behind, narrow, done);
+    }
+    event_put(packed);
+    next.clReleaseMemObject(narrow);
     return status;
 }
 

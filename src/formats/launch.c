@@ -20,24 +20,6 @@ static void kernel_access(cl_kernel kernel, cl_uint index, bool *reads, bool *wr
     *writes = access != CL_KERNEL_ARG_ACCESS_READ_ONLY;
 }
 
-/* Enqueues the conversion of the whole image to declared texels and back. */
-static cl_int convert_back(const struct image_part *all, cl_event *done)
-{
-    cl_int status;
-    cl_event packed = NULL;
-    cl_mem narrow = image_narrow_buffer(all->image, 0, all->region, &status);
-    if (!narrow)
-        return status;
-    status = image_to_narrow(all, narrow, NULL, &packed);
-    if (status == CL_SUCCESS) {
-        const struct image_part behind = image_part_behind(all, &packed);
-        status = image_from_narrow(&behind, narrow, NULL, done);
-    }
-    event_put(packed);
-    next.clReleaseMemObject(narrow);
-    return status;
-}
-
 /* Requantizes an image that needs it, behind the wait list of a kernel that reads it, and adds to `list` what the kernel
  * must wait for. The image stays unquantized: another queue's kernel must not rely on this one's conversion. */
 static cl_int requantize(struct image_record *image, cl_command_queue queue, cl_uint wait_count, const cl_event *wait,
@@ -52,8 +34,8 @@ static cl_int requantize(struct image_record *image, cl_command_queue queue, cl_
         return CL_SUCCESS;
     if (!event_list_reserve(list, 1))
         return CL_OUT_OF_HOST_MEMORY;
-    const cl_int status =
-        convert_back(&(struct image_part){image, origin, image->extent, queue, wait_count, wait}, &done);
+    const struct image_part all = {image, origin, image->extent, queue, wait_count, wait};
+    const cl_int status = image_copy(&all, &all, NULL, &done);
     event_list_add(list, done);
     return status;
 }

@@ -122,7 +122,7 @@ static cl_int unmap_part(const struct image_part *p, struct image_mapping *mappi
     }
     if (mapping->writes) {
         const struct image_part behind = first ? image_part_behind(p, &first) : *p;
-        status = image_from_narrow(&behind, mapping->narrow, NULL, &done);
+        status = image_from_narrow(&behind, mapping->narrow, &done);
     }
     status =
         image_publish(p, status, false, CL_COMMAND_UNMAP_MEM_OBJECT, done ? first : NULL, done ? done : first, event);

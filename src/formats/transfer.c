@@ -66,21 +66,16 @@ static cl_int write_steps(const struct image_part *p, const struct host_rows *ho
 {
     cl_int status;
     *first = *done = NULL;
-    /* All memory is allocated before the first command that reads the host's. */
     cl_mem narrow = image_narrow_buffer(p->image, 0, p->region, &status);
-    cl_mem wide = narrow ? image_wide_buffer(p->image, p->region, &status) : NULL;
-    if (wide)
-        status =
-            next.clEnqueueWriteBufferRect(p->queue, narrow, CL_FALSE, zero, zero, host->rows, 0, 0, host->row_pitch,
-                                          host->slice_pitch, host->data, p->wait_count, p->wait, first);
-    if (wide && status == CL_SUCCESS) {
+    if (!narrow)
+        return status;
+    status = next.clEnqueueWriteBufferRect(p->queue, narrow, CL_FALSE, zero, zero, host->rows, 0, 0, host->row_pitch,
+                                           host->slice_pitch, host->data, p->wait_count, p->wait, first);
+    if (status == CL_SUCCESS) {
         const struct image_part behind = image_part_behind(p, first);
-        status = image_from_narrow(&behind, narrow, wide, done);
-    } else if (wide) {
-        next.clReleaseMemObject(wide);
+        status = image_from_narrow(&behind, narrow, done);
     }
-    if (narrow)
-        next.clReleaseMemObject(narrow);
+    next.clReleaseMemObject(narrow);
     return status;
 }
 
@@ -214,22 +209,14 @@ static cl_int CL_API_CALL fill_image(cl_command_queue command_queue, cl_mem hand
 static cl_int copy_emulated(const struct image_part *out, const struct image_part *in, cl_event *event)
 {
     static const char call[] = "clEnqueueCopyImage";
-    cl_event first = NULL, packed = NULL, done = NULL;
+    cl_event first = NULL, done = NULL;
     if (!cl_format_equal(out->image->converter->declared, in->image->converter->declared))
         return log_refuse(call, CL_IMAGE_FORMAT_MISMATCH, "the source and the destination have different formats");
     cl_int status = image_check_part(call, out);
     if (status == CL_SUCCESS)
         status = image_check_part(call, in);
-    cl_mem narrow = status == CL_SUCCESS ? image_narrow_buffer(out->image, 0, out->region, &status) : NULL;
-    if (!narrow)
-        return status;
-    status = image_to_narrow(out, narrow, &first, &packed);
-    if (status == CL_SUCCESS) {
-        const struct image_part behind = image_part_behind(in, &packed);
-        status = image_from_narrow(&behind, narrow, NULL, &done);
-    }
-    event_put(packed);
-    next.clReleaseMemObject(narrow);
+    if (status == CL_SUCCESS)
+        status = image_copy(out, in, &first, &done);
     return image_publish(in, status, false, CL_COMMAND_COPY_IMAGE, first, done, event);
 }
 
@@ -304,7 +291,7 @@ static cl_int copy_in(const struct image_part *p, cl_mem from, size_t offset, cl
                                       p->wait_count, p->wait, &first);
     if (status == CL_SUCCESS) {
         const struct image_part behind = image_part_behind(p, &first);
-        status = image_from_narrow(&behind, narrow, NULL, &done);
+        status = image_from_narrow(&behind, narrow, &done);
     }
     next.clReleaseMemObject(narrow);
     return image_publish(p, status, false, CL_COMMAND_COPY_BUFFER_TO_IMAGE, first, done, event);

@@ -4,6 +4,7 @@
 
 #include "handles/registry.h"
 
+#include <CL/cl.h>
 #include <stdatomic.h>
 
 struct converter;
@@ -15,6 +16,7 @@ struct context_record {
     bool video;                   /* with Direct3D 9, whose video formats are images there */
     unsigned quirks;              /* of its driver, one bit each (drivers/drivers.h) */
     struct converter *converters; /* of formats/storage.c; guarded by registry_lock */
+    cl_command_queue own_queue;   /* of context_own_queue; owned, guarded likewise */
 };
 
 #endif

@@ -7,16 +7,38 @@
 
 /* ---- cld3d's own queues ---- */
 
-cl_command_queue own_queue_make(cl_context context, cl_device_id device, cl_command_queue_properties properties,
-                                cl_int *status)
-{
-    return next.clCreateCommandQueue(context, device, properties, status);
-}
-
 void own_queue_put(cl_command_queue queue)
 {
     if (queue)
         next.clReleaseCommandQueue(queue);
+}
+
+static cl_command_queue make_own_queue(struct context_record *context, cl_int *status)
+{
+    struct device_list devices;
+    if (devices_of_context(&next, context->head.handle, &devices) != CL_SUCCESS || !devices.count)
+        return NULL;
+    cl_command_queue made = next.clCreateCommandQueue(context->head.handle, devices.at[0], 0, status), queue = made;
+    os_lock(&registry_lock);
+    if (context->own_queue)
+        queue = context->own_queue; /* another thread was faster */
+    context->own_queue = queue;
+    os_unlock(&registry_lock);
+    own_queue_put(queue == made ? NULL : made);
+    return queue;
+}
+
+cl_command_queue context_own_queue(cl_context handle, cl_int *status)
+{
+    struct context_record *context = registry_get(RECORD_CONTEXT, handle);
+    *status = CL_OUT_OF_RESOURCES;
+    os_lock(&registry_lock);
+    cl_command_queue queue = context ? context->own_queue : NULL;
+    os_unlock(&registry_lock);
+    if (context && !queue)
+        queue = make_own_queue(context, status);
+    record_release(context);
+    return queue;
 }
 
 /* ---- records ---- */
@@ -108,11 +130,9 @@ static cl_int CL_API_CALL set_property(cl_command_queue queue, cl_command_queue_
 
 static cl_int CL_API_CALL retain_queue(cl_command_queue queue)
 {
-    if (registry_revive(RECORD_QUEUE, queue))
-        return CL_SUCCESS; /* the driver's reference that cld3d held is the application's again */
     const cl_int status = below()->clRetainCommandQueue(queue);
-    if (status == CL_SUCCESS)
-        registry_app_retain(RECORD_QUEUE, queue);
+    if (status == CL_SUCCESS && registry_app_retain(RECORD_QUEUE, queue))
+        below()->clReleaseCommandQueue(queue); /* the reference that cld3d held is the application's again */
     return status;
 }
 

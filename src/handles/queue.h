@@ -6,10 +6,10 @@
 
 #include <CL/cl.h>
 
-/* A queue of cld3d's own; NULL on failure, with the driver's code in `*status` (`status` may be NULL). Unlike
- * clReleaseCommandQueue, own_queue_put delivers no callbacks of the application first. It accepts NULL. */
-cl_command_queue own_queue_make(cl_context context, cl_device_id device, cl_command_queue_properties properties,
-                                cl_int *status);
+/* The queue of cld3d's own in a context with a record, made when it is first needed; it lives as long as the record. The
+ * application's commands do not block it. NULL on failure, with the code in `*status`. */
+cl_command_queue context_own_queue(cl_context context, cl_int *status);
+/* Releases a queue that is not the application's; NULL is allowed. */
 void own_queue_put(cl_command_queue queue);
 
 struct queue_record {

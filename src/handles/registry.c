@@ -147,23 +147,16 @@ void record_release(void *record)
         head->destroy(head);
 }
 
-static bool revive_locked(struct record *record)
-{
-    if (!record || !record->weak || !hold_locked(record))
-        return false;
-    record->weak = false;
-    record->app_refs = 1;
-    return true;
-}
-
 bool registry_app_retain(enum record_kind kind, const void *handle)
 {
     if (!any_of(kind))
         return false;
     os_lock(&registry_lock);
     struct record *record = registry_find_locked(kind, handle);
-    const bool revived = revive_locked(record);
-    if (record && !revived)
+    const bool revived = record && record->weak && hold_locked(record);
+    if (revived)
+        record->weak = false;
+    if (record)
         record->app_refs++;
     os_unlock(&registry_lock);
     return revived;
@@ -194,16 +187,6 @@ bool registry_app_weaken(enum record_kind kind, const void *handle)
     if (last)
         record_release(record);
     return last;
-}
-
-bool registry_revive(enum record_kind kind, const void *handle)
-{
-    if (!any_of(kind))
-        return false;
-    os_lock(&registry_lock);
-    const bool revived = revive_locked(registry_find_locked(kind, handle));
-    os_unlock(&registry_lock);
-    return revived;
 }
 
 bool registry_is_weak(const struct record *record)

@@ -76,16 +76,13 @@ void record_retain(void *record);
 void record_release(void *record);
 
 /* The application's retain and release; with its last reference the record leaves the registry. Both do nothing for
- * unknown handles. True: another thread has weakened the record meanwhile, and now it is revived, as registry_revive does. */
+ * unknown handles. True: the record was weak, and is no longer. */
 bool registry_app_retain(enum record_kind kind, const void *handle);
 void registry_app_release(enum record_kind kind, const void *handle);
 
 /* Like registry_app_release, but the registry keeps a weak reference. True: this was the application's last reference.
  * The record's destructor calls registry_leave. */
 bool registry_app_weaken(enum record_kind kind, const void *handle);
-/* The application has a reference to a weak record again, which is no longer weak. False: there is no such record, or
- * it is not weak. */
-bool registry_revive(enum record_kind kind, const void *handle);
 /* Whether the application has no reference to a record that something else still holds. */
 bool registry_is_weak(const struct record *record);
 /* Removes a weak record from the registry, if it is there. */

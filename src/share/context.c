@@ -41,7 +41,7 @@ void *context_device(const struct sharing_context *context, unsigned n, void *re
 void context_record_free(struct sharing_context *context)
 {
     drop_devices(context);
-    own_queue_put(context->transfers);
+    own_queue_put(context->base.own_queue);
     converters_destroy(context->base.converters);
     transports_free(context->transports);
     free(context->properties);
@@ -76,33 +76,6 @@ struct sharing_context *context_record_make(enum record_kind kind, const cl_cont
     return context;
 }
 
-/* ---- the queue of deferred commands ---- */
-
-cl_int context_transfer_queue(const char *call, struct sharing_context *context, cl_command_queue *queue)
-{
-    struct device_list devices;
-    os_lock(&registry_lock);
-    *queue = context->transfers;
-    os_unlock(&registry_lock);
-    if (*queue)
-        return CL_SUCCESS;
-    cl_int status = devices_of_context(below(), context->base.head.handle, &devices);
-    if (status != CL_SUCCESS || !devices.count)
-        return log_next(call, "clGetContextInfo", status == CL_SUCCESS ? CL_OUT_OF_RESOURCES : status);
-    cl_command_queue made = own_queue_make(context->base.head.handle, devices.at[0], 0, &status);
-    if (!made)
-        return log_next(call, "clCreateCommandQueue", status);
-    os_lock(&registry_lock);
-    *queue = context->transfers;
-    if (!*queue) {
-        context->transfers = *queue = made;
-        made = NULL;
-    }
-    os_unlock(&registry_lock);
-    own_queue_put(made); /* another thread was faster */
-    return CL_SUCCESS;
-}
-
 /* ---- lookups ---- */
 
 bool context_serves(const struct sharing_context *context, const struct d3d_api *api)
@@ -132,7 +105,7 @@ cl_int context_get(const char *call, cl_context handle, struct sharing_context *
 static cl_int CL_API_CALL retain_context(cl_context context)
 {
     const cl_int status = below()->clRetainContext(context);
-    if (status == CL_SUCCESS && !registry_revive(RECORD_CONTEXT, context)) {
+    if (status == CL_SUCCESS) {
         registry_app_retain(RECORD_CONTEXT, context);
         registry_app_retain(RECORD_PASSED_CONTEXT, context);
     }

@@ -182,9 +182,9 @@ static cl_int wait_for_acquires(struct deferred_command *d)
 
 static cl_int enqueue(struct deferred_command *d, const struct command *c)
 {
-    cl_int status = context_transfer_queue(c->call, sharing(c->queue->context), &d->transfers);
-    if (status == CL_SUCCESS)
-        status = wait_for_acquires(d);
+    cl_int status;
+    d->transfers = context_own_queue(c->queue->context->head.handle, &status);
+    status = d->transfers ? wait_for_acquires(d) : log_next(c->call, "clCreateCommandQueue", status);
     if (status == CL_SUCCESS)
         status = deferred_enqueue(&d->base, c->wait_count, c->wait);
     if (status == CL_SUCCESS && c->event)

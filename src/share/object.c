@@ -156,11 +156,9 @@ void object_check_acquire(struct object_record *object)
 
 static cl_int CL_API_CALL retain_mem_object(cl_mem memobj)
 {
-    if (registry_revive(RECORD_OBJECT, memobj))
-        return CL_SUCCESS; /* the driver's reference that cld3d held is the application's again */
     const cl_int status = below()->clRetainMemObject(memobj);
     if (status == CL_SUCCESS && registry_app_retain(RECORD_OBJECT, memobj))
-        below()->clReleaseMemObject(memobj); /* one reference more than the application has */
+        below()->clReleaseMemObject(memobj); /* the reference that cld3d held is the application's again */
     return status;
 }
 

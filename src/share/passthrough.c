@@ -66,13 +66,10 @@ bool passthrough_device(cl_device_id device)
  * handles of any kind, with a value that is not a device. */
 static bool passthrough_possible(void)
 {
-    cl_platform_id platforms[64];
-    cl_uint count = 0;
-    if (below()->clGetPlatformIDs(64, platforms, &count) != CL_SUCCESS)
-        return true;
-    bool possible = count > 64;
-    for (cl_uint i = 0; i < count && i < 64; i++)
-        possible = possible || passthrough_platform(platforms[i]);
+    struct platform_list platforms;
+    bool possible = platforms_of(below(), &platforms) != CL_SUCCESS;
+    for (cl_uint i = 0; i < platforms.count; i++)
+        possible = possible || passthrough_platform(platforms.at[i]);
     return possible;
 }
 

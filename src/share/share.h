@@ -37,7 +37,6 @@ struct sharing_context {
         const void *identity; /* its IUnknown; compared only */
     } interop[INTEROP_MAX];
     bool devices_held;             /* guarded by registry_lock */
-    cl_command_queue transfers;    /* for deferred commands, once one needs it; owned, guarded likewise */
     struct transports *transports; /* owned; closed when the devices are released */
 };
 
@@ -51,8 +50,6 @@ static inline struct sharing_context *sharing(struct context_record *context)
 void *context_device(const struct sharing_context *context, unsigned n, void *resource);
 /* Whether a context was created for the family of an API, even if its device references are gone by now. */
 bool context_serves(const struct sharing_context *context, const struct d3d_api *api);
-/* The queue of cld3d's for the transfers of a context's deferred commands; it is the context's. */
-cl_int context_transfer_queue(const char *call, struct sharing_context *context, cl_command_queue *queue);
 /* The record of a live context with its handle checked: CL_INVALID_CONTEXT for an invalid context. A context without
  * record is valid and returns CL_SUCCESS and NULL. */
 cl_int context_get(const char *call, cl_context handle, struct sharing_context **context);

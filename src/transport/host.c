@@ -73,12 +73,6 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     return CL_SUCCESS;
 }
 
-static void destroy(struct transfer *transfer)
-{
-    staged_close(staged_of(transfer));
-    free(transfer);
-}
-
 /* ---- OpenCL's commands ---- */
 
 static struct mapped_surface own_rows(const struct staged *staged)
@@ -155,9 +149,8 @@ const struct transport host_transport = {
     .title = "host (staging copy)",
     .open = open_state,
     .close = close_state,
-    .free_state = free,
     .create = create,
-    .destroy = destroy,
+    .destroy = staged_destroy,
     .d3d_give = staged_d3d_give,
     .cl_take = cl_take,
     .cl_give = cl_give,

@@ -107,12 +107,6 @@ static cl_mem create_memory(const struct in_place *t, const struct transfer_requ
     return image_create_over(request->context, request->flags, &desc->format->cl, &image, memory, status);
 }
 
-static void destroy(struct transfer *transfer)
-{
-    staged_close(staged_of(transfer));
-    free(transfer);
-}
-
 static cl_int create(const struct transfer_request *request, struct transfer **made, char *why)
 {
     const struct surface_desc *desc = &request->surface.desc;
@@ -150,7 +144,7 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     }
     snprintf(why, TRANSPORT_WHY, "the OpenCL below does not create such an object in host memory (%s)",
              cl_error_name(status));
-    destroy(&staged->base);
+    staged_destroy(&staged->base);
     return status;
 }
 
@@ -195,9 +189,8 @@ const struct transport in_place_transport = {
     .title = "in place (OpenCL computes in host memory)",
     .open = open_state,
     .close = close_state,
-    .free_state = free,
     .create = create,
-    .destroy = destroy,
+    .destroy = staged_destroy,
     .d3d_give = d3d_give,
     .cl_take = cl_take,
     .d3d_take = staged_d3d_take,

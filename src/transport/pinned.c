@@ -50,7 +50,7 @@ void pinning_open(struct pinning *pinning, cl_context context)
         next.clGetDeviceInfo(devices.at[i], CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(bytes), &bytes, NULL);
         pinning->most = bytes / PINNED_SHARE < PINNED_MOST ? (size_t)(bytes / PINNED_SHARE) : PINNED_MOST;
         if (!unified)
-            pinning->queue = own_queue_make(context, devices.at[i], 0, &status);
+            pinning->queue = next.clCreateCommandQueue(context, devices.at[i], 0, &status);
     }
 }
 

@@ -20,7 +20,6 @@ struct state {
     struct vulkan_context gpu;
     uint32_t kinds;            /* bits: the kinds of memory that may be used */
     os_mutex lock;             /* guards what follows */
-    cl_command_queue queue;    /* owned; NULL: not needed yet, or the context is released */
     struct shared_rows *spare; /* owned; for objects that are made anew */
     unsigned spares;
     size_t bytes, most; /* of all rows, and its limit */
@@ -82,36 +81,9 @@ static void drop_spares(struct state *state, bool close)
     }
 }
 
-static void close_state(void *data)
+static void close_state(void *state)
 {
-    struct state *state = data;
     drop_spares(state, true);
-    os_lock(&state->lock);
-    cl_command_queue queue = state->queue;
-    state->queue = NULL;
-    os_unlock(&state->lock);
-    own_queue_put(queue);
-}
-
-/* A queue of the context, for own_queue_put. NULL: the driver fails. */
-static cl_command_queue take_queue(struct state *state)
-{
-    cl_int status = CL_SUCCESS;
-    os_lock(&state->lock);
-    cl_command_queue queue = state->queue;
-    if (queue && next.clRetainCommandQueue(queue) != CL_SUCCESS)
-        queue = NULL;
-    os_unlock(&state->lock);
-    if (queue)
-        return queue;
-    queue = own_queue_make(state->gpu.context, state->gpu.device, 0, &status);
-    if (!queue)
-        return NULL;
-    os_lock(&state->lock);
-    if (!state->queue && !state->closed && next.clRetainCommandQueue(queue) == CL_SUCCESS)
-        state->queue = queue;
-    os_unlock(&state->lock);
-    return queue;
 }
 
 /* ---- memory ---- */
@@ -407,23 +379,19 @@ static bool move(const struct handover *handover, bool back)
 /* Takes the memory that OpenCL still has, and waits. What it holds does not matter. */
 static bool take_back(const struct handover *handover)
 {
-    struct state *state = object_of(handover->transfers[0])->state;
-    struct enqueueing to = {.queue = NULL};
+    const cl_context context = object_of(handover->transfers[0])->state->gpu.context;
     struct event_list done;
     cl_int status = CL_SUCCESS;
     event_list_open(&done);
-    to.done = &done;
     for (cl_uint i = 0; i < handover->count && status == CL_SUCCESS; i++) {
         struct shared_rows *rows = object_of(handover->transfers[i])->rows;
         if (!rows_are_taken(rows))
             continue;
-        if (!to.queue)
-            to.queue = take_queue(state);
-        status = to.queue ? rows_give(rows, true, &to) : CL_OUT_OF_RESOURCES;
+        const struct enqueueing to = {.queue = context_own_queue(context, &status), .done = &done};
+        status = to.queue ? rows_give(rows, true, &to) : status;
     }
     const bool ended = event_list_await(&done);
     event_list_close(&done);
-    own_queue_put(to.queue);
     return log_next("rows", "the driver's release of the memory", status) == CL_SUCCESS && ended;
 }
 
@@ -501,13 +469,13 @@ static struct enqueueing behind(const struct enqueueing *to, cl_uint before)
 static cl_int take_apart(struct rows_object *o)
 {
     struct event_list done;
+    cl_int status;
     event_list_open(&done);
-    const struct enqueueing to = {.queue = take_queue(o->state), .done = &done};
-    cl_int status = to.queue ? rows_take(o->rows, &to) : CL_OUT_OF_RESOURCES;
+    const struct enqueueing to = {.queue = context_own_queue(o->state->gpu.context, &status), .done = &done};
+    status = to.queue ? rows_take(o->rows, &to) : status;
     if (!event_list_await(&done) && status == CL_SUCCESS)
         status = CL_OUT_OF_RESOURCES;
     event_list_close(&done);
-    own_queue_put(to.queue);
     return status;
 }
 
@@ -552,7 +520,6 @@ const struct transport rows_transport = {
     .title = "rows (copied on the GPU)",
     .open = open_state,
     .close = close_state,
-    .free_state = free,
     .create = create,
     .leave = leave,
     .destroy = destroy,

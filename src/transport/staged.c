@@ -6,6 +6,7 @@
 #include "transport/pool.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 static const struct mapped_surface no_place;
 static const struct aligned_memory no_memory;
@@ -215,8 +216,9 @@ void staged_open(struct staged *staged, struct staging_pool *pool, const struct 
     staged->gives_rows = staged->takes_rows || staged_is_plane(staged);
 }
 
-void staged_close(struct staged *staged)
+void staged_destroy(struct transfer *transfer)
 {
+    struct staged *staged = staged_of(transfer);
     staged_unmap(staged);
     if (staged->rows.bytes)
         take_pooled(staged); /* rows are kept with a staging copy alone */
@@ -226,6 +228,7 @@ void staged_close(struct staged *staged)
     }
     record_release(staged->dense);
     pool_leave(staged->pool);
+    free(staged);
 }
 
 static bool fetch(struct staged *staged)

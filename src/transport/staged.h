@@ -49,8 +49,8 @@ static inline bool staged_is_plane(const struct staged *staged)
 /* Call once, before anything is staged. `converter`, `dense`: see the members; `dense` is taken over. */
 void staged_open(struct staged *staged, struct staging_pool *pool, const struct converter *converter,
                  struct context_record *dense);
-/* Returns the staging copy and the rows to the pool, or frees them. */
-void staged_close(struct staged *staged);
+/* transport.destroy: returns the staging copy and the rows to the pool, or frees them. */
+void staged_destroy(struct transfer *transfer);
 
 /* The texels of `rows`: bytes of a row, and of all (SIZE_MAX if a size_t cannot hold them). */
 size_t staged_row_bytes(const struct staged *staged);

@@ -75,13 +75,12 @@ struct transport {
     const char *name;  /* for settings and messages, without spaces: "host" */
     const char *title; /* for display: "host (staging copy)" */
 
-    /* The transport's state for a context; all three are NULL if it has none. `open`: NULL if out of memory. `close`,
-     * NULL if there is nothing to do, and may be called again: the application has released the context. It drops what
-     * would keep the context alive (Direct3D devices, OpenCL objects), except what existing objects need, which can
-     * still be transferred. `free_state`: the last object is gone. */
+    /* The transport's state for a context, of malloc: it is freed when the last object is gone. NULL if out of memory.
+     * `close`, NULL if there is nothing to do, and may be called again: the application has released the context. It
+     * drops what would keep the context alive (Direct3D devices, OpenCL objects), except what existing objects need,
+     * which can still be transferred. */
     void *(*open)(cl_context context);
     void (*close)(void *state);
-    void (*free_state)(void *state);
     /* Creates the transfer and its memory object, or imports it. If the transport cannot share the surface: an OpenCL
      * error code, and the reason in `why`, of TRANSPORT_WHY bytes; nothing is logged, and nothing has happened. The
      * next transport of the list is then tried. The code of the last one is returned to the application. With

@@ -17,36 +17,25 @@ struct transports {
     unsigned count;
     struct opened {
         const struct transport *transport;
-        void *state; /* NULL if the transport keeps nothing */
-    } opened[];      /* in the order of the list */
+        void *state;
+    } opened[]; /* in the order of the list */
 };
 
 /* ---- which may be used ---- */
 
-/* Fills `used` with the transports that the setting names; if it names none, with all. Returns
- * their number. Logs once the names that are no transport's. */
+/* Fills `used` with the transports that the setting names; if it names none, with all. Returns their number. */
 static unsigned choose_used(const struct transport **used)
 {
-    static atomic_bool said;
-    const bool again = atomic_exchange_explicit(&said, true, memory_order_relaxed);
-    const char *setting = setting_text(SETTING_TRANSPORT), *name;
-    size_t length;
+    const char *setting = setting_text(SETTING_TRANSPORT);
     unsigned count = 0;
-    bool any = false;
-    for (const char *list = setting_next_name(setting, &name, &length); length;
-         list = setting_next_name(list, &name, &length)) {
-        bool known = false;
-        for (unsigned i = 0; i < transport_list_count; i++)
-            known = known || setting_name_is(name, length, transport_list[i]->name);
-        if (!known && !again)
-            log_write(LOG_WARN, "%s: there is no transport '%.*s'", setting_variable(SETTING_TRANSPORT), (int)length,
-                      name);
-        any = any || known;
-    }
     for (unsigned i = 0; i < transport_list_count; i++)
-        if (!any || setting_names(setting, transport_list[i]->name))
+        if (setting_names(setting, transport_list[i]->name))
             used[count++] = transport_list[i];
-    return count;
+    if (!count && setting[0])
+        log_write(LOG_WARN, "%s: '%s' names no transport", setting_variable(SETTING_TRANSPORT), setting);
+    for (unsigned i = 0; i < transport_list_count && !count; i++)
+        used[i] = transport_list[i];
+    return count ? count : transport_list_count;
 }
 
 const char *transports_report(void)
@@ -75,8 +64,8 @@ struct transports *transports_open(cl_context context)
     for (; transports->count < count; transports->count++) {
         struct opened *opened = &transports->opened[transports->count];
         opened->transport = used[transports->count];
-        opened->state = opened->transport->open ? opened->transport->open(context) : NULL;
-        if (opened->transport->open && !opened->state) {
+        opened->state = opened->transport->open(context);
+        if (!opened->state) {
             transports_free(transports);
             return NULL;
         }
@@ -87,7 +76,7 @@ struct transports *transports_open(cl_context context)
 void transports_close(struct transports *transports)
 {
     for (unsigned i = 0; transports && i < transports->count; i++)
-        if (transports->opened[i].state && transports->opened[i].transport->close)
+        if (transports->opened[i].transport->close)
             transports->opened[i].transport->close(transports->opened[i].state);
 }
 
@@ -106,8 +95,7 @@ void transports_free(struct transports *transports)
 {
     transports_close(transports);
     for (unsigned i = 0; transports && i < transports->count; i++)
-        if (transports->opened[i].state)
-            transports->opened[i].transport->free_state(transports->opened[i].state);
+        free(transports->opened[i].state);
     free(transports);
 }
 

@@ -265,7 +265,6 @@ const struct transport vulkan_transport = {
     .name = "vulkan",
     .title = "Vulkan (the resource's own memory)",
     .open = open_context,
-    .free_state = free,
     .create = create,
     .create_part = vulkan_create_part,
     .leave = leave,

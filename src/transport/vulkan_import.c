@@ -214,7 +214,7 @@ cl_int vulkan_external_apart(const struct handover *handover, bool acquire)
     bool any = false;
     for (cl_uint i = 0; i < handover->count; i++)
         any = any || must_change(vulkan_object(handover->transfers[i]), acquire);
-    cl_command_queue queue = any ? own_queue_make(c->context, c->device, 0, &status) : NULL;
+    cl_command_queue queue = any ? context_own_queue(c->context, &status) : NULL;
     if (!queue)
         return status;
     event_list_open(&here);
@@ -222,6 +222,5 @@ cl_int vulkan_external_apart(const struct handover *handover, bool acquire)
     if (!event_list_await(&here) && status == CL_SUCCESS)
         status = CL_OUT_OF_RESOURCES;
     event_list_close(&here);
-    own_queue_put(queue);
     return status;
 }

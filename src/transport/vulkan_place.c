@@ -11,12 +11,8 @@ bool vulkan_locate(const struct vulkan_side *side, const struct surface *surface
     memset(at, 0, sizeof(*at));
     if (!surface->api->native->find(surface, &at->native, why, VULKAN_WHY))
         return false;
-    if (at->native.image && side->find_image(at->native.image, &at->image, why))
-        return true;
-    if (at->native.image && at->native.sampled_levels)
-        snprintf(why, VULKAN_WHY, "the layer exports no sampled textures of several levels");
     if (at->native.image)
-        return false;
+        return side->find_image(at->native.image, &at->image, why) != 0;
     return side->find_buffer(at->native.address, surface->desc.width, &at->image.memory, why) != 0;
 }
 

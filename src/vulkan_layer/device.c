@@ -34,17 +34,6 @@ static bool is_enabled(const VkDeviceCreateInfo *info, const char *extension)
 
 /* ---- before a device is created ---- */
 
-static uint64_t smallest_image(void)
-{
-    const char *text = setting_text(SETTING_VULKAN_SMALLEST);
-    if (!text[0] || text[strspn(text, "0123456789")]) {
-        log_write(LOG_WARN, "%s is '%s', which is not a number of bytes; using the default, %s",
-                  setting_variable(SETTING_VULKAN_SMALLEST), text, setting_default(SETTING_VULKAN_SMALLEST));
-        text = setting_default(SETTING_VULKAN_SMALLEST);
-    }
-    return strtoull(text, NULL, 10);
-}
-
 /* Which of the extensions the device has, by the kinds of rows that they are for. */
 static uint32_t find_kinds(const struct vulkan_device *device, bool *pci)
 {
@@ -163,7 +152,7 @@ static void inspect(struct vulkan_device *device, const VkDeviceCreateInfo *info
     device->instance->GetPhysicalDeviceMemoryProperties(device->physical, &device->types);
     memcpy(device->gpu.uuid, id.deviceUUID, sizeof(device->gpu.uuid));
     memcpy(device->gpu.pci, &pci.pciDomain, sizeof(device->gpu.pci));
-    device->smallest = smallest_image();
+    device->smallest = strtoull(setting_text(SETTING_VULKAN_SMALLEST), NULL, 10);
     device->can_copy = find_family(device, info);
     const char *reason = choose_method(device, info, &properties.properties, driver.driverID);
     if (reason)

@@ -7,11 +7,10 @@
 
 enum { WIDTH = 256, HEIGHT = 128, SMALLEST = 65536, CYCLES = 10000 };
 
-/* A smallest size that is no number is the one by default. */
 static bool open_export(struct vulkan_rig *rig)
 {
     setenv("CLD3D_VULKAN", "export", 1);
-    setenv("CLD3D_VULKAN_SMALLEST", "1K", 1);
+    unsetenv("CLD3D_VULKAN_SMALLEST");
     return open_layer(rig);
 }
 
