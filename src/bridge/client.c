@@ -27,29 +27,14 @@ cl_int client_crashed(const char *call, cl_int code)
 
 /* ---- finding the host side ---- */
 
-enum { LONGEST_PATH = MAX_PATH + 32 };
-
-/* The path of a file beside this library. */
-static bool path_beside(wchar_t *path, const wchar_t *name)
-{
-    HMODULE self = NULL;
-    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-                       (const char *)&client_library, &self);
-    const DWORD length = GetModuleFileNameW(self, path, MAX_PATH);
-    wchar_t *end = length && length < MAX_PATH ? wcsrchr(path, L'\\') : NULL;
-    if (end)
-        wcscpy(end + 1, name);
-    return end && GetFileAttributesW(path) != INVALID_FILE_ATTRIBUTES;
-}
-
 /* Newer Wines load any library of the host by its path. */
 static bool find_by_path(query_function query)
 {
     enum { LOAD_BY_NAME = 1002 };
     static const wchar_t nt[] = L"\\??\\";
-    wchar_t path[LONGEST_PATH + 4];
+    wchar_t path[OS_PATH_BESIDE + 4];
     wcscpy(path, nt);
-    if (!path_beside(path + wcslen(nt), L"libcld3d.so"))
+    if (!os_path_beside(path + wcslen(nt), L"libcld3d.so"))
         return false;
     const struct {
         USHORT length, size;
@@ -66,8 +51,8 @@ static bool find_by_path(query_function query)
 static bool find_by_door(query_function query, char *why)
 {
     enum { LIBRARY_OF_DLL = 1000 };
-    wchar_t path[LONGEST_PATH];
-    if (!path_beside(path, L"libcld3d.dll")) {
+    wchar_t path[OS_PATH_BESIDE];
+    if (!os_path_beside(path, L"libcld3d.dll")) {
         snprintf(why, BRIDGE_WHY, "there is no libcld3d.dll beside this library; install cld3d again");
         return false;
     }

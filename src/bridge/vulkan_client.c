@@ -21,72 +21,34 @@ static uint64_t call(enum function function, struct bridge_vulkan *call)
 }
 
 #define AT(pointer) (uintptr_t)(pointer)
-#define CALL(function, ...) call(FUNCTION_##function, &(struct bridge_vulkan){.arguments = {__VA_ARGS__}})
-
-static uint64_t find_image(uint64_t image, struct vulkan_image *found, char *why)
-{
-    return CALL(find_image, image, AT(found), AT(why));
-}
-
-static uint64_t find_place(uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found,
-                           char *why)
-{
-    return CALL(find_place, image, aspect, level, layer, AT(found), AT(why));
-}
-
-static uint64_t find_buffer(uint64_t address, uint64_t size, struct vulkan_memory *found, char *why)
-{
-    return CALL(find_buffer, address, size, AT(found), AT(why));
-}
-
-static uint64_t export_memory(uint64_t memory, int32_t *file, char *why)
-{
-    return CALL(export, memory, AT(file), AT(why));
-}
-
-static uint64_t close_file(uint64_t file)
-{
-    return CALL(close, file);
-}
-
-static uint64_t hold(uint64_t memory, char *why)
-{
-    return CALL(hold, memory, AT(why));
-}
-
-static uint64_t give_back(uint64_t memory)
-{
-    return CALL(give_back, memory);
-}
-
-static uint64_t pass(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
-{
-    return CALL(pass, AT(moves), count, back, AT(why));
-}
-
-static uint64_t make_rows(uint64_t image, struct vulkan_rows *rows, char *why)
-{
-    return CALL(make_rows, image, AT(rows), AT(why));
-}
-
-static uint64_t drop_rows(uint64_t rows)
-{
-    return CALL(drop_rows, rows);
-}
-
-static uint64_t fit_rows(uint64_t rows, uint64_t image)
-{
-    return CALL(fit_rows, rows, image);
-}
-
-static uint64_t move_rows(const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why)
-{
-    return CALL(move_rows, AT(moves), count, back, AT(why));
-}
+#define CALLS(name, parameters, ...)                                                       \
+    static uint64_t client_##name parameters                                               \
+    {                                                                                      \
+        return call(FUNCTION_##name, &(struct bridge_vulkan){.arguments = {__VA_ARGS__}}); \
+    }
+CALLS(find_image, (uint64_t image, struct vulkan_image *found, char *why), image, AT(found), AT(why))
+CALLS(find_place,
+      (uint64_t image, uint64_t aspect, uint64_t level, uint64_t layer, struct vulkan_place *found, char *why), image,
+      aspect, level, layer, AT(found), AT(why))
+CALLS(find_buffer, (uint64_t address, uint64_t size, struct vulkan_memory *found, char *why), address, size, AT(found),
+      AT(why))
+CALLS(export, (uint64_t memory, int32_t *file, char *why), memory, AT(file), AT(why))
+CALLS(close, (uint64_t file), file)
+CALLS(hold, (uint64_t memory, char *why), memory, AT(why))
+CALLS(give_back, (uint64_t memory), memory)
+CALLS(pass, (const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why), AT(moves), count, back,
+      AT(why))
+CALLS(make_rows, (uint64_t image, struct vulkan_rows *rows, char *why), image, AT(rows), AT(why))
+CALLS(drop_rows, (uint64_t rows), rows)
+CALLS(fit_rows, (uint64_t rows, uint64_t image), rows, image)
+CALLS(move_rows, (const struct vulkan_move *moves, uint64_t count, uint64_t back, char *why), AT(moves), count, back,
+      AT(why))
+#undef CALLS
 
 static const struct vulkan_side client_side = {
-    find_image, find_place, find_buffer, export_memory, close_file, hold,
-    give_back,  pass,       make_rows,   drop_rows,     fit_rows,   move_rows,
+#define X(name) client_##name,
+    VULKAN_SIDE_FUNCTIONS(X)
+#undef X
 };
 
 /* The layer may become active later, with the program's first Vulkan instance. */

@@ -15,17 +15,6 @@
 enum { LONGEST_PATH = 3 * 1024 }; /* as long as a setting can be */
 static char next_report[LONGEST_PATH + 320];
 
-/* The handle of this library. */
-static HMODULE ourselves(void)
-{
-    HMODULE self = NULL;
-    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
-                       (const char *)&entry_current, &self);
-    return self;
-}
-
-enum { LONGEST_WIDE = MAX_PATH + 32 }; /* a folder and one of the names below */
-
 /* The path of `name` in the folder whose path is the first `length` characters of `wide`. Returns whether the file
  * exists. */
 static bool path_in(wchar_t *wide, size_t length, const wchar_t *name, char *path, size_t size)
@@ -36,28 +25,18 @@ static bool path_in(wchar_t *wide, size_t length, const wchar_t *name, char *pat
     return os_narrow(wide, path, size) && GetFileAttributesW(wide) != INVALID_FILE_ATTRIBUTES;
 }
 
-/* Where cld3d-setup keeps the OpenCL.dll that this one has replaced. */
-static const wchar_t kept[] = L"\\cld3d\\opencl.dll";
-
-static bool path_beside(char *path, size_t size)
-{
-    wchar_t wide[LONGEST_WIDE];
-    const DWORD length = GetModuleFileNameW(ourselves(), wide, MAX_PATH);
-    const wchar_t *name = length && length < MAX_PATH ? wcsrchr(wide, L'\\') : NULL;
-    return name && path_in(wide, (size_t)(name - wide), kept, path, size);
-}
-
 /* The system's own OpenCL.dll, by its full path: by its name alone the system's loader would find this library again.
  * If cld3d-setup has replaced it by another copy of cld3d, the original is in the folder beside that. */
 static void next_path(char *path, size_t size)
 {
-    wchar_t wide[LONGEST_WIDE];
+    static const wchar_t kept[] = L"\\cld3d\\opencl.dll"; /* where cld3d-setup keeps the one that this has replaced */
+    wchar_t wide[OS_PATH_BESIDE];
     const char *chosen = setting_text(SETTING_NEXT);
     if (chosen[0]) {
         snprintf(path, size, "%s", chosen);
         return;
     }
-    if (path_beside(path, size))
+    if (os_path_beside(wide, kept + 1) && os_narrow(wide, path, size))
         return;
     const UINT length = GetSystemDirectoryW(wide, MAX_PATH);
     if (!path_in(wide, length, kept, path, size))
@@ -67,7 +46,7 @@ static void next_path(char *path, size_t size)
 /* Why a loaded library cannot be the OpenCL below, or NULL. */
 static const char *unfit(void *library)
 {
-    if (library == (void *)ourselves() || os_library_symbol(library, "cld3d_report"))
+    if (os_library_symbol(library, "cld3d_report"))
         return "it is cld3d itself";
     return os_library_symbol(library, "clGetPlatformIDs") ? NULL : "it is not an OpenCL library";
 }

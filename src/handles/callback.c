@@ -4,18 +4,12 @@
 
 #include <stdlib.h>
 
-static _Thread_local struct callback_entry *innermost;
-
-void callback_enter(struct callback_entry *entry, cl_event event, cl_int status)
-{
-    *entry = (struct callback_entry){.event = event, .status = status, .outer = innermost};
-    innermost = entry;
-}
-
-void callback_leave(struct callback_entry *entry)
-{
-    innermost = entry->outer;
-}
+/* The running callbacks of the thread, on its stack. */
+static _Thread_local struct callback_entry {
+    cl_event event;
+    cl_int status;
+    struct callback_entry *outer;
+} * innermost;
 
 bool callback_runs_here(void)
 {
@@ -48,11 +42,11 @@ struct event_notice {
 static void CL_CALLBACK on_event(cl_event event, cl_int status, void *data)
 {
     const struct event_notice notice = *(struct event_notice *)data;
-    struct callback_entry entry;
+    struct callback_entry entry = {event, status, innermost};
     free(data);
-    callback_enter(&entry, event, status);
+    innermost = &entry;
     notice.notify(event, notice.record ? event_reported(notice.record, status) : status, notice.data);
-    callback_leave(&entry);
+    innermost = entry.outer;
     record_release(notice.record);
 }
 
@@ -75,40 +69,7 @@ static cl_int CL_API_CALL set_event_callback(cl_event event, cl_int type,
     return status;
 }
 
-/* The same for the end of a memory object, which a driver reports on the thread that has ended the last command on
- * it. */
-struct memory_notice {
-    void(CL_CALLBACK *notify)(cl_mem, void *);
-    void *data;
-};
-
-static void CL_CALLBACK on_memory_end(cl_mem memory, void *data)
-{
-    const struct memory_notice notice = *(struct memory_notice *)data;
-    struct callback_entry entry;
-    free(data);
-    callback_enter(&entry, NULL, CL_COMPLETE);
-    notice.notify(memory, notice.data);
-    callback_leave(&entry);
-}
-
-static cl_int CL_API_CALL set_memory_callback(cl_mem memory, void(CL_CALLBACK *notify)(cl_mem, void *), void *data)
-{
-    if (!notify)
-        return below()->clSetMemObjectDestructorCallback(memory, notify, data);
-    os_stay_loaded();
-    struct memory_notice *notice = malloc(sizeof(*notice));
-    if (!notice)
-        return log_refuse("clSetMemObjectDestructorCallback", CL_OUT_OF_HOST_MEMORY, "no memory to track the callback");
-    *notice = (struct memory_notice){notify, data};
-    const cl_int status = below()->clSetMemObjectDestructorCallback(memory, on_memory_end, notice);
-    if (status != CL_SUCCESS)
-        free(notice);
-    return status;
-}
-
 void callback_install(cl_icd_dispatch *table)
 {
-    table->clSetMemObjectDestructorCallback = set_memory_callback;
     table->clSetEventCallback = set_event_callback;
 }

@@ -6,17 +6,7 @@
 #include <CL/cl.h>
 #include <stdbool.h>
 
-/* A running callback, on the stack of its thread. */
-struct callback_entry {
-    cl_event event;
-    cl_int status;
-    struct callback_entry *outer;
-};
-
-/* A callback starts that reports an event, or for NULL the end of a memory object. */
-void callback_enter(struct callback_entry *entry, cl_event event, cl_int status);
-void callback_leave(struct callback_entry *entry);
-/* Whether the calling thread is in a callback, where it must not wait for any command. */
+/* Whether the calling thread is in a callback of an event, where it must not wait for any command. */
 bool callback_runs_here(void);
 /* Whether commands may be unable to end until the calling thread returns: it is in a callback and may be one of the
  * driver's threads, which run the commands. */

@@ -108,6 +108,10 @@ static inline bool os_readable_array(const void *address, size_t count, size_t s
 bool os_wide(const char *text, wchar_t *wide, size_t count);
 bool os_narrow(const wchar_t *wide, char *text, size_t size);
 
+/* Writes to `path`, of OS_PATH_BESIDE characters, the path of a file in this library's folder. Returns whether it exists. */
+enum { OS_PATH_BESIDE = MAX_PATH + 32 };
+bool os_path_beside(wchar_t *path, const wchar_t *name);
+
 /* Reads `size` bytes from `address`, under Wine also host memory, which os_readable does not know. False, with
  * undefined contents in `to`, on failure. Slow: Wine's server does it. */
 bool os_read(const void *address, void *to, size_t size);

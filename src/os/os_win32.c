@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <wchar.h>
 
 void os_lock(os_mutex *mutex)
 {
@@ -113,6 +114,18 @@ bool os_wide(const char *text, wchar_t *wide, size_t count)
 bool os_narrow(const wchar_t *wide, char *text, size_t size)
 {
     return WideCharToMultiByte(CP_UTF8, 0, wide, -1, text, (int)size, NULL, NULL) > 0;
+}
+
+bool os_path_beside(wchar_t *path, const wchar_t *name)
+{
+    HMODULE self = NULL;
+    GetModuleHandleExA(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                       (const char *)os_path_beside, &self);
+    const DWORD length = GetModuleFileNameW(self, path, MAX_PATH);
+    wchar_t *end = length && length < MAX_PATH ? wcsrchr(path, L'\\') : NULL;
+    if (end)
+        wcscpy(end + 1, name);
+    return end && GetFileAttributesW(path) != INVALID_FILE_ATTRIBUTES;
 }
 
 bool os_is_elevated(void)
