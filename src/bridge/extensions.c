@@ -207,6 +207,7 @@ static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info pa
                     param_value_size_ret);
     const cl_int status =
         beneath.clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
+    /* Native kernels would call the program on a thread of the host's. */
     if (status == CL_SUCCESS && param_value && param_name == CL_DEVICE_EXECUTION_CAPABILITIES)
         *(cl_device_exec_capabilities *)param_value &= ~(cl_device_exec_capabilities)CL_EXEC_NATIVE_KERNEL;
     /* In the new WoW64 memory would have to have one address for the host and the program. */

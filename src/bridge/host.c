@@ -60,16 +60,6 @@ void *host_enter_first(void *arguments)
 
 /* ---- the start ---- */
 
-/* Native kernels would call the program while a command runs. */
-static cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info param_name, size_t param_value_size,
-                                          void *param_value, size_t *param_value_size_ret)
-{
-    const cl_int status = next.clGetDeviceInfo(device, param_name, param_value_size, param_value, param_value_size_ret);
-    if (status == CL_SUCCESS && param_name == CL_DEVICE_EXECUTION_CAPABILITIES && param_value)
-        *(cl_device_exec_capabilities *)param_value &= ~(cl_device_exec_capabilities)CL_EXEC_NATIVE_KERNEL;
-    return status;
-}
-
 /* A binary whose entry is NULL is skipped. Drivers write there, and one ends the process if there are more entries than devices. */
 static cl_int CL_API_CALL get_program_info(cl_program program, cl_program_info param_name, size_t param_value_size,
                                            void *param_value, size_t *param_value_size_ret)
@@ -114,7 +104,6 @@ static void make_table(void)
 {
     host_table = next;
     tier_install_generated(&host_table);
-    host_table.clGetDeviceInfo = get_device_info;
     host_table.clGetProgramInfo = get_program_info;
     host_table.clReleaseCommandQueue = release_command_queue;
     host_table.clReleaseContext = release_context;
