@@ -142,6 +142,12 @@ bool dx9_open_surface(struct dx9_surface *s, const struct dx9 *dx9, const struct
                       UINT width, UINT height);
 void dx9_close_surface(struct dx9_surface *s);
 
+/* Whether a surface may be made with a handle of its own. */
+static inline bool dx9_gives_handles(const struct dx9 *dx9)
+{
+    return dx9->extended && rig_shares_textures();
+}
+
 /* The object of one plane, with shared_handle NULL. */
 cl_mem dx9_create(const struct dx9 *dx9, cl_context context, cl_mem_flags flags, IDirect3DSurface9 *surface,
                   cl_uint plane, cl_int *status);

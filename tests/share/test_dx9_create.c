@@ -260,7 +260,7 @@ DX9_CASE("creation: shared handles", creation_handles, 0)
     cl_dx9_surface_info_khr info = {NULL, NULL};
     const struct attempt a = attempt_of(dx9, &info);
     CHECK_INT(IDirect3DDevice9_CreateRenderTarget(dx9->device, WIDTH, HEIGHT, D3DFMT_A8R8G8B8, D3DMULTISAMPLE_NONE, 0,
-                                                  FALSE, &info.resource, dx9->extended ? &valid : NULL),
+                                                  FALSE, &info.resource, dx9_gives_handles(dx9) ? &valid : NULL),
               D3D_OK);
 #ifndef _WIN32
     CHECK_INT(valid != NULL, dx9->extended);

@@ -119,7 +119,7 @@ DX9_CASE("Intel: queries", intel_queries, RIG_NO_CONTEXT)
     if (!intel_open(dx9, &intel) || !dx9_open_surface(&s, dx9, NV12, DX9_PLAIN, WIDTH, HEIGHT))
         return;
     CHECK_INT(IDirect3DDevice9_CreateOffscreenPlainSurface(dx9->device, WIDTH, HEIGHT, D3DFMT_A8R8G8B8, D3DPOOL_DEFAULT,
-                                                           &surface, dx9->extended ? &handle : NULL),
+                                                           &surface, dx9_gives_handles(dx9) ? &handle : NULL),
               D3D_OK);
 #ifndef _WIN32 /* Wine's gives none */
     CHECK_INT(handle != NULL, dx9->extended);
