@@ -1,6 +1,5 @@
 /* Direct3D 10: the device is its own context, and a resource is mapped by its own interface. */
 #include "d3d/d3d1x.h"
-#include "d3d/dxgi.h"
 
 #include <CL/cl_d3d10.h>
 

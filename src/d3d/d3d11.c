@@ -1,6 +1,5 @@
 /* Direct3D 11: copies and maps by the immediate context. */
 #include "d3d/d3d1x.h"
-#include "d3d/dxgi.h"
 
 #include <CL/cl_d3d11.h>
 

@@ -24,30 +24,29 @@ static void *open_dxva_device(void *object)
     return com_query_same(object, &iid_dxva_device);
 }
 
-/* DXVK reports the UUID of its Vulkan device here; it presents some cards under another vendor and name. Other
- * implementations report a GUID that is not the UUID of any OpenCL device, so it counts only if it equals one. */
-static void take_uuid(struct d3d_adapter *adapter, const GUID *identifier)
+static bool device_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adapter)
 {
-    _Static_assert(sizeof(adapter->gpu.uuid) == sizeof(*identifier), "a GUID has the size of a UUID");
-    memcpy(adapter->gpu.uuid, identifier, sizeof(adapter->gpu.uuid));
-}
-
-static bool identify(IDirect3DDevice9 *device, struct d3d_adapter *adapter)
-{
+    (void)object_is_adapter; /* an adapter is a device here */
     D3DDEVICE_CREATION_PARAMETERS made;
     D3DADAPTER_IDENTIFIER9 identifier;
     IDirect3D9 *d3d = NULL;
-    if (!d3d_check("IDirect3DDevice9::GetCreationParameters", IDirect3DDevice9_GetCreationParameters(device, &made)) ||
-        !d3d_check("IDirect3DDevice9::GetDirect3D", IDirect3DDevice9_GetDirect3D(device, &d3d)))
-        return false;
-    const bool known = d3d_check("IDirect3D9::GetAdapterIdentifier",
-                                 IDirect3D9_GetAdapterIdentifier(d3d, made.AdapterOrdinal, 0, &identifier));
+    IDirect3DDevice9 *device = com_query(object, &IID_IDirect3DDevice9);
+    const bool known =
+        device &&
+        d3d_check("IDirect3DDevice9::GetCreationParameters", IDirect3DDevice9_GetCreationParameters(device, &made)) &&
+        d3d_check("IDirect3DDevice9::GetDirect3D", IDirect3DDevice9_GetDirect3D(device, &d3d)) &&
+        d3d_check("IDirect3D9::GetAdapterIdentifier",
+                  IDirect3D9_GetAdapterIdentifier(d3d, made.AdapterOrdinal, 0, &identifier));
     if (known) {
         memset(adapter, 0, sizeof(*adapter));
         snprintf(adapter->description, sizeof(adapter->description), "%.255s", identifier.Description);
         adapter->vendor = identifier.VendorId;
         adapter->device = identifier.DeviceId;
-        take_uuid(adapter, &identifier.DeviceIdentifier);
+        /* DXVK reports the UUID of its Vulkan device here; it presents some cards under another vendor and name.
+         * Other implementations report a GUID that is not the UUID of any OpenCL device, so it counts only if it
+         * equals one. */
+        _Static_assert(sizeof(adapter->gpu.uuid) == sizeof(GUID), "a GUID has the size of a UUID");
+        memcpy(adapter->gpu.uuid, &identifier.DeviceIdentifier, sizeof(adapter->gpu.uuid));
         IDirect3D9Ex *ex = com_query(d3d, &IID_IDirect3D9Ex);
         LUID luid;
         if (ex && SUCCEEDED(IDirect3D9Ex_GetAdapterLUID(ex, made.AdapterOrdinal, &luid)))
@@ -56,14 +55,6 @@ static bool identify(IDirect3DDevice9 *device, struct d3d_adapter *adapter)
         adapter->software = dxgi_software(adapter);
     }
     com_release(d3d);
-    return known;
-}
-
-static bool device_adapter(void *object, bool object_is_adapter, struct d3d_adapter *adapter)
-{
-    (void)object_is_adapter; /* an adapter is a device here */
-    IDirect3DDevice9 *device = com_query(object, &IID_IDirect3DDevice9);
-    const bool known = device && identify(device, adapter);
     com_release(device);
     return known;
 }
@@ -79,20 +70,11 @@ static bool dxva_adapter(void *object, bool object_is_adapter, struct d3d_adapte
 /* ---- surfaces ---- */
 
 /* Of a DXVA-HD device it is not known. */
-static bool is_device(IDirect3DDevice9 *owner, void *device)
-{
-    IDirect3DDevice9 *expected = com_query(device, &IID_IDirect3DDevice9);
-    const bool same = !expected || (owner && com_identity(owner) == com_identity(expected));
-    com_release(expected);
-    return same;
-}
-
 static bool of_device(IDirect3DSurface9 *surface, void *device)
 {
-    IDirect3DDevice9 *owner = NULL;
-    if (FAILED(IDirect3DSurface9_GetDevice(surface, &owner)))
-        owner = NULL;
-    const bool same = is_device(owner, device);
+    IDirect3DDevice9 *owner = d3d9_device_of(surface), *expected = com_query(device, &IID_IDirect3DDevice9);
+    const bool same = !expected || (owner && com_identity(owner) == com_identity(expected));
+    com_release(expected);
     com_release(owner);
     return same;
 }

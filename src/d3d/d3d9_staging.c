@@ -62,31 +62,23 @@ static bool is_loss(HRESULT state)
            state == D3DERR_DEVICEREMOVED || state == D3DERR_DRIVERINTERNALERROR;
 }
 
-/* A query also fails on a lost device, and works on any thread. */
-static HRESULT ask_by_query(IDirect3DDevice9 *device)
-{
-    IDirect3DQuery9 *query;
-    HRESULT state = d3d9_issue_event(device, &query);
-    if (SUCCEEDED(state))
-        state = d3d9_poll_event(query);
-    com_release(query);
-    return state;
-}
-
 /* A lost device also locks and copies without an error, but without effect. It is checked after the work, to detect a
- * loss in the meantime. Windows answers TestCooperativeLevel only on the thread that created the device. */
+ * loss in the meantime. Windows answers TestCooperativeLevel only on the thread that created the device; a query also
+ * fails on a lost device, and works on any thread. */
 static bool still_there(IDirect3DDevice9 *device)
 {
-    IDirect3DDevice9Ex *extended = NULL;
-    if (FAILED(IDirect3DDevice9_QueryInterface(device, &IID_IDirect3DDevice9Ex, (void **)&extended)))
-        extended = NULL;
+    IDirect3DDevice9Ex *extended = com_query(device, &IID_IDirect3DDevice9Ex);
     const char *call = extended ? "IDirect3DDevice9Ex::CheckDeviceState" : "IDirect3DDevice9::TestCooperativeLevel";
     HRESULT state =
         extended ? IDirect3DDevice9Ex_CheckDeviceState(extended, NULL) : IDirect3DDevice9_TestCooperativeLevel(device);
     com_release(extended);
     if (FAILED(state) && !is_loss(state)) {
+        IDirect3DQuery9 *query;
         call = "IDirect3DQuery9::GetData";
-        state = ask_by_query(device);
+        state = d3d9_issue_event(device, &query);
+        if (SUCCEEDED(state))
+            state = d3d9_poll_event(query);
+        com_release(query);
     }
     return !is_loss(state) || d3d_check(call, state);
 }
@@ -155,15 +147,6 @@ bool d3d9_leave(void)
     return !at_work.any_failed;
 }
 
-/* In the new WoW64 Wine's OpenGL puts an address of its own over the first 4 bytes of a mapped buffer, and only the unmap
- * of a writable one puts the program's bytes back (Wine 9.0 to 10.0). So there wined3d's dynamic textures are locked as if for
- * writing. DXVK has no part in that. */
-static DWORD flags_for_reading(IDirect3DDevice9 *device)
-{
-    uint32_t family;
-    return next_is_wider && !dxvk_queue_family(device, &family) ? 0 : D3DLOCK_READONLY;
-}
-
 static bool can_lock(IDirect3DSurface9 *surface, DWORD flags)
 {
     D3DLOCKED_RECT rect;
@@ -189,11 +172,15 @@ static bool find_access(struct surface *surface, IDirect3DDevice9 *device)
     struct staging *staging = surface->staging;
     IDirect3DSurface9 *resource = surface->resource;
     D3DSURFACE_DESC d;
+    uint32_t family;
     if (staging->known)
         return true;
     if (!d3d_check("IDirect3DSurface9::GetDesc", IDirect3DSurface9_GetDesc(resource, &d)))
         return false;
-    staging->reading = flags_for_reading(device);
+    /* In the new WoW64 Wine's OpenGL puts an address of its own over the first 4 bytes of a mapped buffer, and only the
+     * unmap of a writable one puts the program's bytes back (Wine 9.0 to 10.0). So there wined3d's dynamic textures are
+     * locked as if for writing. DXVK has no part in that. */
+    staging->reading = next_is_wider && !dxvk_queue_family(device, &family) ? 0 : D3DLOCK_READONLY;
     const bool target = (d.Usage & D3DUSAGE_RENDERTARGET) != 0;
     if ((!target || is_video(surface->desc.format)) && can_lock(resource, staging->reading)) {
         staging->known = true;

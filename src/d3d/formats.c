@@ -3,10 +3,9 @@
 #include "d3d/d3d_types.h"
 
 /* clang-format off */
-#define TABLE(name, order, type, bytes)  {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, 0, 0, 0, false}
-#define BEYOND(name, order, type, bytes) {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, 0, 0, 0, true}
+#define TABLE(name, order, type, bytes)  {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, 0, 0, 0}
 #define PLANE(name, plane, shift_x, shift_y, begin, order, type, bytes) \
-    {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, plane, 2, shift_x, shift_y, 0, begin, true}
+    {#name, DXGI_FORMAT_##name, {CL_##order, CL_##type}, bytes, plane, 2, shift_x, shift_y, 0, begin}
 
 const struct format_row dxgi_formats[] = {
     TABLE(R32G32B32A32_FLOAT,       RGBA, FLOAT,          16),
@@ -47,15 +46,15 @@ const struct format_row dxgi_formats[] = {
     TABLE(R8_SNORM,                 R,    SNORM_INT8,      1),
     TABLE(R8_SINT,                  R,    SIGNED_INT8,     1),
 
-    /* sRGB textures are shared as the bytes that they hold: OpenCL 1.2 has no sRGB images. */
-    BEYOND(R8G8B8A8_UNORM_SRGB,     RGBA, UNORM_INT8,      4),
-    BEYOND(R8G8B8A8_TYPELESS,       RGBA, UNORM_INT8,      4),
-    BEYOND(B8G8R8A8_UNORM_SRGB,     BGRA, UNORM_INT8,      4),
-    BEYOND(B8G8R8A8_TYPELESS,       BGRA, UNORM_INT8,      4),
-    BEYOND(B8G8R8X8_UNORM,          BGRA, UNORM_INT8,      4),
-    BEYOND(B8G8R8X8_UNORM_SRGB,     BGRA, UNORM_INT8,      4),
-    BEYOND(B8G8R8X8_TYPELESS,       BGRA, UNORM_INT8,      4),
-    BEYOND(A8_UNORM,                A,    UNORM_INT8,      1),
+    /* Beyond the specification's tables. sRGB textures are shared as their bytes: OpenCL 1.2 has no sRGB images. */
+    TABLE(R8G8B8A8_UNORM_SRGB,      RGBA, UNORM_INT8,      4),
+    TABLE(R8G8B8A8_TYPELESS,        RGBA, UNORM_INT8,      4),
+    TABLE(B8G8R8A8_UNORM_SRGB,      BGRA, UNORM_INT8,      4),
+    TABLE(B8G8R8A8_TYPELESS,        BGRA, UNORM_INT8,      4),
+    TABLE(B8G8R8X8_UNORM,           BGRA, UNORM_INT8,      4),
+    TABLE(B8G8R8X8_UNORM_SRGB,      BGRA, UNORM_INT8,      4),
+    TABLE(B8G8R8X8_TYPELESS,        BGRA, UNORM_INT8,      4),
+    TABLE(A8_UNORM,                 A,    UNORM_INT8,      1),
 
     /* Video: luma, then interleaved chroma at half the width and height (cl_intel_d3d11_nv12_media_sharing). */
     PLANE(NV12, 0, 0, 0, 0,         R,    UNORM_INT8,      1),
@@ -66,24 +65,24 @@ const struct format_row dxgi_formats[] = {
     PLANE(P016, 1, 1, 1, 4,         RG,   UNORM_INT16,     4),
 };
 #undef TABLE
-#undef BEYOND
 #undef PLANE
 
 #define FOURCC(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
-#define TABLE(name, order, type, bytes)  {#name, D3DFMT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, 0, 0, 0, false}
-#define PLANE(name, code, plane, planes, shift_x, shift_y, pitch, begin, order, type, bytes, beyond) \
-    {name, code, {CL_##order, CL_##type}, bytes, plane, planes, shift_x, shift_y, pitch, begin, beyond}
-#define PACKED(name, code, order)        {name, code, {CL_##order, CL_UNORM_INT8}, 2, 0, 1, 0, 0, 0, 0, true}
+#define TABLE(name, order, type, bytes)  {#name, D3DFMT_##name, {CL_##order, CL_##type}, bytes, 0, 1, 0, 0, 0, 0}
+#define PLANE(name, code, plane, planes, shift_x, shift_y, pitch, begin, order, type, bytes) \
+    {name, code, {CL_##order, CL_##type}, bytes, plane, planes, shift_x, shift_y, pitch, begin}
+#define PACKED(name, code, order)        {name, code, {CL_##order, CL_UNORM_INT8}, 2, 0, 1, 0, 0, 0, 0}
 
 const struct format_row d3d9_formats[] = {
-    PLANE("NV12", FOURCC('N', 'V', '1', '2'), 0, 2, 0, 0, 0, 0, R,  UNORM_INT8, 1, false),
-    PLANE("NV12", FOURCC('N', 'V', '1', '2'), 1, 2, 1, 1, 0, 4, RG, UNORM_INT8, 2, false),
+    PLANE("NV12", FOURCC('N', 'V', '1', '2'), 0, 2, 0, 0, 0, 0, R,  UNORM_INT8, 1),
+    PLANE("NV12", FOURCC('N', 'V', '1', '2'), 1, 2, 1, 1, 0, 4, RG, UNORM_INT8, 2),
     /* Plane 1 is V and plane 2 is U: the order in memory. */
-    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 0, 3, 0, 0, 0, 0, R,  UNORM_INT8, 1, false),
-    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 1, 3, 1, 1, 1, 4, R,  UNORM_INT8, 1, false),
-    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 2, 3, 1, 1, 1, 5, R,  UNORM_INT8, 1, false),
-    PLANE("P010", FOURCC('P', '0', '1', '0'), 0, 2, 0, 0, 0, 0, R,  UNORM_INT16, 2, true),
-    PLANE("P010", FOURCC('P', '0', '1', '0'), 1, 2, 1, 1, 0, 4, RG, UNORM_INT16, 4, true),
+    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 0, 3, 0, 0, 0, 0, R,  UNORM_INT8, 1),
+    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 1, 3, 1, 1, 1, 4, R,  UNORM_INT8, 1),
+    PLANE("YV12", FOURCC('Y', 'V', '1', '2'), 2, 3, 1, 1, 1, 5, R,  UNORM_INT8, 1),
+    /* Beyond the specification's tables, as packed YUV is. */
+    PLANE("P010", FOURCC('P', '0', '1', '0'), 0, 2, 0, 0, 0, 0, R,  UNORM_INT16, 2),
+    PLANE("P010", FOURCC('P', '0', '1', '0'), 1, 2, 1, 1, 0, 4, RG, UNORM_INT16, 4),
 
     /* Kernels read V, Y, U, 1 as of the images of cl_intel_packed_yuv. A texel is one luma, two of them are a pair. */
     PACKED("YUY2", FOURCC('Y', 'U', 'Y', '2'), YUYV_INTEL),

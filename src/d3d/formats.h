@@ -20,7 +20,6 @@ struct format_row {
     uint8_t shift_x, shift_y; /* this plane's width and height are the texture's shifted right by these */
     uint8_t pitch_shift;      /* in memory with all planes, its row pitch is the first plane's shifted right by this */
     uint8_t begin;            /* offset there, in quarters of the first plane's bytes */
-    bool beyond;              /* not in the specification's tables */
 };
 
 extern const struct format_row dxgi_formats[];

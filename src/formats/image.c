@@ -20,23 +20,18 @@ const struct converter *image_host_converter(cl_mem handle)
     return converter;
 }
 
-static void set_unquantized(struct image_record *image, bool unquantized)
+void image_set_unquantized(struct image_record *image, bool unquantized)
 {
     os_lock(&registry_lock);
     image->unquantized = unquantized;
     os_unlock(&registry_lock);
 }
 
-void image_set_unquantized(struct image_record *image)
-{
-    set_unquantized(image, true);
-}
-
 void image_overwritten(cl_mem handle)
 {
     struct image_record *image = user_event_pending() ? NULL : image_get(handle);
     if (image)
-        set_unquantized(image, false);
+        image_set_unquantized(image, false);
     record_release(image);
 }
 

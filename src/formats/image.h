@@ -51,8 +51,8 @@ cl_int image_storage_of(cl_context context, const cl_image_format *format, cl_me
 cl_mem image_create_over(cl_context context, cl_mem_flags flags, const cl_image_format *format,
                          const cl_image_desc *desc, void *memory, cl_int *status);
 
-/* Notes that the image is unquantized from a command on, which the driver gets next. */
-void image_set_unquantized(struct image_record *image);
+/* Notes whether the image is unquantized from a command on, which the driver gets next. */
+void image_set_unquantized(struct image_record *image, bool unquantized);
 /* A command overwrites the whole image in its declared format: nothing that a kernel wrote remains. While a user event
  * is pending this is not relied on: the command may fail, or belong to a deferred acquire, behind which kernels have
  * been enqueued before it. */

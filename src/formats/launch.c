@@ -69,7 +69,7 @@ static cl_int before_launch(struct arguments *a, const char *call, cl_command_qu
             status = requantize(a->images[i], queue, *wait_count, *wait, &a->requantized);
     for (cl_uint i = 0; i < a->count && status == CL_SUCCESS; i++)
         if (a->writes[i])
-            image_set_unquantized(a->images[i]);
+            image_set_unquantized(a->images[i], true);
     if (status == CL_SUCCESS && !event_list_join(&a->requantized, wait_count, wait))
         status = CL_OUT_OF_HOST_MEMORY;
     return log_next(call, "the conversion of an image argument", status);

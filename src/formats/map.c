@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool writes(cl_map_flags flags)
-{
-    return (flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) != 0;
-}
-
 static void add_mapping(struct image_record *image, struct image_mapping *mapping)
 {
     os_lock(&registry_lock);
@@ -80,7 +75,7 @@ static void *CL_API_CALL map_image(cl_command_queue command_queue, cl_mem handle
     }
     if (status == CL_SUCCESS) {
         pointer = mapping->pointer;
-        mapping->writes = writes(map_flags);
+        mapping->writes = (map_flags & (CL_MAP_WRITE | CL_MAP_WRITE_INVALIDATE_REGION)) != 0;
         memcpy(mapping->origin, origin, sizeof(mapping->origin));
         memcpy(mapping->region, region, sizeof(mapping->region));
         *image_row_pitch = region[0] * image->converter->narrow_texel;

@@ -147,23 +147,16 @@ cl_int storage_list(const struct context_record *context, cl_mem_flags flags, cl
 
 /* ---- the conversion ---- */
 
-/* ORDER and YUV of convert.cl. */
-static void order_options(cl_channel_order order, unsigned *code, const char **places)
-{
-    *code = order == CL_A ? 1 : order == CL_BGRA ? 2 : cl_order_packed_yuv(order) ? 3 : 0;
-    *places = order == CL_YUYV_INTEL   ? "(int3)(0,1,3)"
-              : order == CL_UYVY_INTEL ? "(int3)(1,0,2)"
-              : order == CL_YVYU_INTEL ? "(int3)(0,3,1)"
-              : order == CL_VYUY_INTEL ? "(int3)(1,2,0)"
-                                       : "0";
-}
-
 static void build_options(const struct converter *c, char *options, size_t size)
 {
     const struct channel *from = channel_of(c->declared.image_channel_data_type);
     const cl_channel_order order = c->declared.image_channel_order;
-    const char *places;
-    unsigned code;
+    const unsigned code = order == CL_A ? 1 : order == CL_BGRA ? 2 : cl_order_packed_yuv(order) ? 3 : 0;
+    const char *places = order == CL_YUYV_INTEL   ? "(int3)(0,1,3)"
+                         : order == CL_UYVY_INTEL ? "(int3)(1,0,2)"
+                         : order == CL_YVYU_INTEL ? "(int3)(0,3,1)"
+                         : order == CL_VYUY_INTEL ? "(int3)(1,2,0)"
+                                                  : "0";
     char functions[96], alpha[32];
     if (c->declared.image_channel_data_type == c->stored.image_channel_data_type) {
         snprintf(functions, sizeof(functions), "-DENCODE=keep_%s -DDECODE=keep_%s -DWIDE=%s", from->storage,
@@ -174,7 +167,6 @@ static void build_options(const struct converter *c, char *options, size_t size)
                  from->conversion, from->conversion);
         snprintf(alpha, sizeof(alpha), "1.0f");
     }
-    order_options(order, &code, &places);
     snprintf(options, size, "%s -DNARROW=%s -DCHANNELS=%u -DALPHA=%s -DORDER=%u -DYUV=%s", functions, from->storage,
              cl_order_channels(order), order == CL_A ? "0" : alpha /* the format has its own */, code, places);
 }

@@ -93,60 +93,43 @@ NARROW(128, 32, 64, 2)
 NARROW(128, 64, 64, 2)
 #undef NARROW
 
-IN_BOTH void widen(const struct converter *c, void *to, const void *from, size_t texels)
+enum work { COPY, WIDEN, NARROW };
+
+IN_BOTH void move(enum work work, const struct converter *c, void *to, const void *from, size_t texels)
 {
-    const uint64_t alpha = alpha_bits(c);
+    const uint64_t alpha = work == WIDEN ? alpha_bits(c) : 0;
     switch (c->narrow_texel << 8 | c->wide_texel) {
-    case 1 << 8 | 4: widen_8_to_32(to, from, texels, alpha); break;
-    case 2 << 8 | 4: widen_16_to_32(to, from, texels, alpha); break;
-    case 2 << 8 | 8: widen_16_to_64(to, from, texels, alpha); break;
-    case 4 << 8 | 8: widen_32_to_64(to, from, texels, alpha); break;
-    case 4 << 8 | 16: widen_32_to_128(to, from, texels, alpha); break;
-    default: widen_64_to_128(to, from, texels, alpha); break;
+#define CASE(narrow, wide)                                       \
+    case narrow / 8 << 8 | wide / 8:                             \
+        if (work == WIDEN)                                       \
+            widen_##narrow##_to_##wide(to, from, texels, alpha); \
+        else                                                     \
+            narrow_##wide##_to_##narrow(to, from, texels);       \
+        break;
+        CASE(8, 32)
+        CASE(16, 32)
+        CASE(16, 64)
+        CASE(32, 64)
+        CASE(32, 128)
+        CASE(64, 128)
+#undef CASE
     }
 }
 
-IN_BOTH void narrow(const struct converter *c, void *to, const void *from, size_t texels)
+FOR_AVX2 static void move_by_avx2(enum work work, const struct converter *c, void *to, const void *from, size_t texels)
 {
-    switch (c->narrow_texel << 8 | c->wide_texel) {
-    case 1 << 8 | 4: narrow_32_to_8(to, from, texels); break;
-    case 2 << 8 | 4: narrow_32_to_16(to, from, texels); break;
-    case 2 << 8 | 8: narrow_64_to_16(to, from, texels); break;
-    case 4 << 8 | 8: narrow_64_to_32(to, from, texels); break;
-    case 4 << 8 | 16: narrow_128_to_32(to, from, texels); break;
-    default: narrow_128_to_64(to, from, texels); break;
-    }
+    move(work, c, to, from, texels);
 }
 
-FOR_AVX2 static void widen_by_avx2(const struct converter *c, void *to, const void *from, size_t texels)
-{
-    widen(c, to, from, texels);
-}
-
-FOR_AVX2 static void narrow_by_avx2(const struct converter *c, void *to, const void *from, size_t texels)
-{
-    narrow(c, to, from, texels);
-}
-
-static void widen_here(const struct converter *c, void *to, const void *from, size_t texels)
+static void move_here(enum work work, const struct converter *c, void *to, const void *from, size_t texels)
 {
     if (HAS_AVX2 && texels_processor != TEXELS_ANY)
-        widen_by_avx2(c, to, from, texels);
+        move_by_avx2(work, c, to, from, texels);
     else
-        widen(c, to, from, texels);
-}
-
-static void narrow_here(const struct converter *c, void *to, const void *from, size_t texels)
-{
-    if (HAS_AVX2 && texels_processor != TEXELS_ANY)
-        narrow_by_avx2(c, to, from, texels);
-    else
-        narrow(c, to, from, texels);
+        move(work, c, to, from, texels);
 }
 
 /* ---- non-temporal stores ---- */
-
-typedef void convert_function(const struct converter *c, void *to, const void *from, size_t texels);
 
 #if defined(__x86_64__) || defined(__i386__)
 
@@ -187,13 +170,13 @@ FOR_AVX2 static void stream_bytes(char *to, const char *from, size_t bytes)
     memcpy(to + at, from + at, bytes - at);
 }
 
-/* `convert` NULL: a copy. All blocks but the first and the last are whole cache lines, if the texels are aligned. False:
- * the processor does not have these stores, and nothing is done. */
-static bool stream_texels(convert_function *convert, const struct converter *c, char *to, size_t to_texel,
-                          const char *from, size_t from_texel, size_t texels)
+/* All blocks but the first and the last are whole cache lines, if the texels are aligned. False: the processor does
+ * not have these stores, and nothing is done. */
+static bool stream_texels(enum work work, const struct converter *c, char *to, size_t to_texel, const char *from,
+                          size_t from_texel, size_t texels)
 {
     char converted[BLOCK];
-    const size_t block = convert ? BLOCK : PAGE;
+    const size_t block = work == COPY ? PAGE : BLOCK;
     size_t count = -(uintptr_t)to % LINE / to_texel;
     if (!HAS_AVX2 || texels_processor == TEXELS_ANY || IS_SANITIZED)
         return false;
@@ -206,9 +189,9 @@ static bool stream_texels(convert_function *convert, const struct converter *c, 
             __builtin_prefetch((const void *)((uintptr_t)in + AHEAD));
             __builtin_prefetch((const void *)((uintptr_t)out + AHEAD), 1);
         }
-        if (convert)
-            convert(c, converted, in, count);
-        stream_bytes(out, convert ? converted : in, count * to_texel);
+        if (work != COPY)
+            move_here(work, c, converted, in, count);
+        stream_bytes(out, work == COPY ? in : converted, count * to_texel);
     }
     __asm__ volatile("sfence" ::: "memory"); /* later writes come after these, also for other threads */
     return true;
@@ -216,28 +199,28 @@ static bool stream_texels(convert_function *convert, const struct converter *c, 
 
 #else
 
-static bool stream_texels(convert_function *convert, const struct converter *c, char *to, size_t to_texel,
-                          const char *from, size_t from_texel, size_t texels)
+static bool stream_texels(enum work work, const struct converter *c, char *to, size_t to_texel, const char *from,
+                          size_t from_texel, size_t texels)
 {
-    return convert && c && to && to_texel && from && from_texel && texels && false;
+    return work && c && to && to_texel && from && from_texel && texels && false;
 }
 
 #endif
 
 void texels_widen(const struct converter *c, void *to, const void *from, size_t texels, bool stream)
 {
-    if (!stream || !stream_texels(widen_here, c, to, c->wide_texel, from, c->narrow_texel, texels))
-        widen_here(c, to, from, texels);
+    if (!stream || !stream_texels(WIDEN, c, to, c->wide_texel, from, c->narrow_texel, texels))
+        move_here(WIDEN, c, to, from, texels);
 }
 
 void texels_narrow(const struct converter *c, void *to, const void *from, size_t texels, bool stream)
 {
-    if (!stream || !stream_texels(narrow_here, c, to, c->narrow_texel, from, c->wide_texel, texels))
-        narrow_here(c, to, from, texels);
+    if (!stream || !stream_texels(NARROW, c, to, c->narrow_texel, from, c->wide_texel, texels))
+        move_here(NARROW, c, to, from, texels);
 }
 
 void texels_copy(void *to, const void *from, size_t bytes, bool stream)
 {
-    if (!stream || !stream_texels(NULL, NULL, to, 1, from, 1, bytes))
+    if (!stream || !stream_texels(COPY, NULL, to, 1, from, 1, bytes))
         memcpy(to, from, bytes);
 }

@@ -6,11 +6,13 @@
 #include "log.h"
 #include "handles/handle_kind.h"
 
-/* The host memory of a read or write, in the terms of clEnqueueReadBufferRect. */
+/* The other side of a read, write or copy: the host's memory in the terms of clEnqueueReadBufferRect, or a buffer. */
 struct host_rows {
-    char *data;
+    char *data;     /* NULL: a buffer */
     size_t rows[3]; /* bytes, rows, slices */
     size_t row_pitch, slice_pitch;
+    cl_mem buffer;
+    size_t offset; /* in it */
 };
 
 static const size_t zero[3] = {0, 0, 0};
@@ -31,14 +33,15 @@ static cl_int host_rows(const char *call, const struct image_part *p, size_t row
         return log_refuse(call, CL_INVALID_VALUE,
                           "the slice pitch of %zu bytes is less than a slice, or not a multiple of the row pitch, %zu",
                           slice_pitch, row);
-    *host = (struct host_rows){(char *)data, {bytes, p->region[1], p->region[2]}, row, 0};
+    *host = (struct host_rows){.data = (char *)data, .rows = {bytes, p->region[1], p->region[2]}, .row_pitch = row};
     host->slice_pitch = p->region[2] > 1 ? slice_pitch : 0;
     return CL_SUCCESS;
 }
 
 /* ---- read and write ---- */
 
-/* The steps of a read, whose events the caller owns. On failure there are none, and nothing uses the host's memory. */
+/* The steps of a read or a copy from the image, whose events the caller owns. On failure there are none, and nothing uses
+ * the host's memory. */
 static cl_int read_steps(const struct image_part *p, const struct host_rows *host, cl_event *first, cl_event *done)
 {
     cl_int status;
@@ -49,8 +52,11 @@ static cl_int read_steps(const struct image_part *p, const struct host_rows *hos
         return status;
     status = image_to_narrow(p, narrow, first, &packed);
     if (status == CL_SUCCESS)
-        status = next.clEnqueueReadBufferRect(p->queue, narrow, CL_FALSE, zero, zero, host->rows, 0, 0, host->row_pitch,
-                                              host->slice_pitch, host->data, 1, &packed, done);
+        status = host->data
+                     ? next.clEnqueueReadBufferRect(p->queue, narrow, CL_FALSE, zero, zero, host->rows, 0, 0,
+                                                    host->row_pitch, host->slice_pitch, host->data, 1, &packed, done)
+                     : next.clEnqueueCopyBuffer(p->queue, narrow, host->buffer, 0, host->offset,
+                                                image_region_bytes(p->image, p->region), 1, &packed, done);
     if (status != CL_SUCCESS) {
         event_put(*first);
         *first = NULL;
@@ -60,8 +66,8 @@ static cl_int read_steps(const struct image_part *p, const struct host_rows *hos
     return status;
 }
 
-/* The steps of a write, whose events the caller owns. On failure `first` is the event of a command that still reads the
- * host's memory, or NULL. */
+/* The steps of a write or a copy to the image, whose events the caller owns. On failure `first` is the event of a command
+ * that still reads the host's memory, or NULL. */
 static cl_int write_steps(const struct image_part *p, const struct host_rows *host, cl_event *first, cl_event *done)
 {
     cl_int status;
@@ -69,8 +75,12 @@ static cl_int write_steps(const struct image_part *p, const struct host_rows *ho
     cl_mem narrow = image_narrow_buffer(p->image, 0, p->region, &status);
     if (!narrow)
         return status;
-    status = next.clEnqueueWriteBufferRect(p->queue, narrow, CL_FALSE, zero, zero, host->rows, 0, 0, host->row_pitch,
-                                           host->slice_pitch, host->data, p->wait_count, p->wait, first);
+    status =
+        host->data
+            ? next.clEnqueueWriteBufferRect(p->queue, narrow, CL_FALSE, zero, zero, host->rows, 0, 0, host->row_pitch,
+                                            host->slice_pitch, host->data, p->wait_count, p->wait, first)
+            : next.clEnqueueCopyBuffer(p->queue, host->buffer, narrow, host->offset, 0,
+                                       image_region_bytes(p->image, p->region), p->wait_count, p->wait, first);
     if (status == CL_SUCCESS) {
         const struct image_part behind = image_part_behind(p, first);
         status = image_from_narrow(&behind, narrow, done);
@@ -79,36 +89,38 @@ static cl_int write_steps(const struct image_part *p, const struct host_rows *ho
     return status;
 }
 
+/* The rest of a command, whose arguments were checked with the result `status`. Takes over the image's record. */
+static cl_int run(const char *call, cl_int status, struct image_part *p, const struct host_rows *host, bool write,
+                  bool blocking, cl_command_type type, cl_event *event)
+{
+    cl_event first = NULL, done = NULL;
+    if (status == CL_SUCCESS && blocking)
+        status = image_part_await(call, p);
+    if (status == CL_SUCCESS)
+        status = (write ? write_steps : read_steps)(p, host, &first, &done);
+    /* The application assumes that a failed command no longer uses its memory. There is no wait if a user event could make
+     * it endless, or in a callback, where the driver may need this thread. */
+    if (status != CL_SUCCESS && first && !user_event_pending() && !callback_runs_here())
+        event_await(first);
+    status = image_publish(p, status, blocking, type, first, done, event);
+    record_release(p->image);
+    return status;
+}
+
 static cl_int CL_API_CALL read_image(cl_command_queue command_queue, cl_mem handle, cl_bool blocking_read,
                                      const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch,
                                      void *ptr, cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
                                      cl_event *event)
 {
+    static const char call[] = "clEnqueueReadImage";
     struct image_record *image = image_get(handle);
     if (!image)
         return next.clEnqueueReadImage(command_queue, handle, blocking_read, origin, region, row_pitch, slice_pitch,
                                        ptr, num_events_in_wait_list, event_wait_list, event);
     struct image_part part = {image, origin, region, command_queue, num_events_in_wait_list, event_wait_list};
     struct host_rows host;
-    cl_event first, done;
-    cl_int status = host_rows("clEnqueueReadImage", &part, row_pitch, slice_pitch, ptr, &host);
-    if (status == CL_SUCCESS && blocking_read)
-        status = image_part_await("clEnqueueReadImage", &part);
-    if (status == CL_SUCCESS)
-        status = read_steps(&part, &host, &first, &done);
-    if (status == CL_SUCCESS)
-        status = image_publish(&part, status, blocking_read, CL_COMMAND_READ_IMAGE, first, done, event);
-    record_release(image);
-    return status;
-}
-
-/* The application assumes that a failed command no longer uses its memory. There is no wait if a user event could make
- * it endless, or in a callback, where the driver may need this thread. */
-static void end_failed(cl_event event)
-{
-    if (event && !user_event_pending() && !callback_runs_here())
-        event_await(event);
-    event_put(event);
+    const cl_int status = host_rows(call, &part, row_pitch, slice_pitch, ptr, &host);
+    return run(call, status, &part, &host, false, blocking_read, CL_COMMAND_READ_IMAGE, event);
 }
 
 static cl_int CL_API_CALL write_image(cl_command_queue command_queue, cl_mem handle, cl_bool blocking_write,
@@ -116,24 +128,15 @@ static cl_int CL_API_CALL write_image(cl_command_queue command_queue, cl_mem han
                                       size_t input_slice_pitch, const void *ptr, cl_uint num_events_in_wait_list,
                                       const cl_event *event_wait_list, cl_event *event)
 {
+    static const char call[] = "clEnqueueWriteImage";
     struct image_record *image = image_get(handle);
     if (!image)
         return next.clEnqueueWriteImage(command_queue, handle, blocking_write, origin, region, input_row_pitch,
                                         input_slice_pitch, ptr, num_events_in_wait_list, event_wait_list, event);
     struct image_part part = {image, origin, region, command_queue, num_events_in_wait_list, event_wait_list};
     struct host_rows host;
-    cl_event first = NULL, done;
-    cl_int status = host_rows("clEnqueueWriteImage", &part, input_row_pitch, input_slice_pitch, ptr, &host);
-    if (status == CL_SUCCESS && blocking_write)
-        status = image_part_await("clEnqueueWriteImage", &part);
-    if (status == CL_SUCCESS)
-        status = write_steps(&part, &host, &first, &done);
-    if (status == CL_SUCCESS)
-        status = image_publish(&part, status, blocking_write, CL_COMMAND_WRITE_IMAGE, first, done, event);
-    else
-        end_failed(first);
-    record_release(image);
-    return status;
+    const cl_int status = host_rows(call, &part, input_row_pitch, input_slice_pitch, ptr, &host);
+    return run(call, status, &part, &host, true, blocking_write, CL_COMMAND_WRITE_IMAGE, event);
 }
 
 /* ---- for transports ---- */
@@ -194,7 +197,7 @@ static cl_int CL_API_CALL fill_image(cl_command_queue command_queue, cl_mem hand
     if (image) {
         status = image_check_part("clEnqueueFillImage",
                                   &(struct image_part){.image = image, .origin = origin, .region = region});
-        image_set_unquantized(image);
+        image_set_unquantized(image, true);
     }
     if (status == CL_SUCCESS)
         status = next.clEnqueueFillImage(command_queue, handle, fill_color, origin, region, num_events_in_wait_list,
@@ -249,52 +252,19 @@ static cl_int CL_API_CALL copy_image(cl_command_queue command_queue, cl_mem src_
     return status;
 }
 
-static cl_int copy_out(const struct image_part *p, cl_mem to, size_t offset, cl_event *event)
-{
-    cl_int status = image_check_part("clEnqueueCopyImageToBuffer", p);
-    cl_event first = NULL, packed = NULL, done = NULL;
-    cl_mem narrow = status == CL_SUCCESS ? image_narrow_buffer(p->image, 0, p->region, &status) : NULL;
-    if (!narrow)
-        return status;
-    status = image_to_narrow(p, narrow, &first, &packed);
-    if (status == CL_SUCCESS)
-        status = next.clEnqueueCopyBuffer(p->queue, narrow, to, 0, offset, image_region_bytes(p->image, p->region), 1,
-                                          &packed, &done);
-    event_put(packed);
-    next.clReleaseMemObject(narrow);
-    return image_publish(p, status, false, CL_COMMAND_COPY_IMAGE_TO_BUFFER, first, done, event);
-}
-
 static cl_int CL_API_CALL copy_image_to_buffer(cl_command_queue command_queue, cl_mem src_image, cl_mem dst_buffer,
                                                const size_t *src_origin, const size_t *region, size_t dst_offset,
                                                cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
                                                cl_event *event)
 {
+    static const char call[] = "clEnqueueCopyImageToBuffer";
     struct image_record *image = image_get(src_image);
     if (!image)
         return next.clEnqueueCopyImageToBuffer(command_queue, src_image, dst_buffer, src_origin, region, dst_offset,
                                                num_events_in_wait_list, event_wait_list, event);
-    const struct image_part part = {image, src_origin, region, command_queue, num_events_in_wait_list, event_wait_list};
-    const cl_int status = copy_out(&part, dst_buffer, dst_offset, event);
-    record_release(image);
-    return status;
-}
-
-static cl_int copy_in(const struct image_part *p, cl_mem from, size_t offset, cl_event *event)
-{
-    cl_int status = image_check_part("clEnqueueCopyBufferToImage", p);
-    cl_event first = NULL, done = NULL;
-    cl_mem narrow = status == CL_SUCCESS ? image_narrow_buffer(p->image, 0, p->region, &status) : NULL;
-    if (!narrow)
-        return status;
-    status = next.clEnqueueCopyBuffer(p->queue, from, narrow, offset, 0, image_region_bytes(p->image, p->region),
-                                      p->wait_count, p->wait, &first);
-    if (status == CL_SUCCESS) {
-        const struct image_part behind = image_part_behind(p, &first);
-        status = image_from_narrow(&behind, narrow, &done);
-    }
-    next.clReleaseMemObject(narrow);
-    return image_publish(p, status, false, CL_COMMAND_COPY_BUFFER_TO_IMAGE, first, done, event);
+    struct image_part part = {image, src_origin, region, command_queue, num_events_in_wait_list, event_wait_list};
+    const struct host_rows to = {.buffer = dst_buffer, .offset = dst_offset};
+    return run(call, image_check_part(call, &part), &part, &to, false, false, CL_COMMAND_COPY_IMAGE_TO_BUFFER, event);
 }
 
 static cl_int CL_API_CALL copy_buffer_to_image(cl_command_queue command_queue, cl_mem src_buffer, cl_mem dst_image,
@@ -302,14 +272,14 @@ static cl_int CL_API_CALL copy_buffer_to_image(cl_command_queue command_queue, c
                                                cl_uint num_events_in_wait_list, const cl_event *event_wait_list,
                                                cl_event *event)
 {
+    static const char call[] = "clEnqueueCopyBufferToImage";
     struct image_record *image = image_get(dst_image);
     if (!image)
         return next.clEnqueueCopyBufferToImage(command_queue, src_buffer, dst_image, src_offset, dst_origin, region,
                                                num_events_in_wait_list, event_wait_list, event);
-    const struct image_part part = {image, dst_origin, region, command_queue, num_events_in_wait_list, event_wait_list};
-    const cl_int status = copy_in(&part, src_buffer, src_offset, event);
-    record_release(image);
-    return status;
+    struct image_part part = {image, dst_origin, region, command_queue, num_events_in_wait_list, event_wait_list};
+    const struct host_rows from = {.buffer = src_buffer, .offset = src_offset};
+    return run(call, image_check_part(call, &part), &part, &from, true, false, CL_COMMAND_COPY_BUFFER_TO_IMAGE, event);
 }
 
 void transfer_install(cl_icd_dispatch *table)

@@ -10,7 +10,6 @@
 #include "transport/staged.h"
 #include "transport/surface_image.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* What a context keeps. */
@@ -53,17 +52,14 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     struct state *state = request->state;
     struct staged *staged = calloc(1, sizeof(*staged));
     cl_int status = CL_OUT_OF_HOST_MEMORY;
-    if (!staged) {
-        snprintf(why, TRANSPORT_WHY, "no memory for the object's record");
-        return status;
-    }
+    if (!staged)
+        return transport_refuse(why, status, "no memory for the object's record");
     staged->base = (struct transfer){.transport = &host_transport, .surface = request->surface, .left_out = true};
     staged->base.memory = surface_memory(request->context, request->flags, desc, &status);
     if (!staged->base.memory) {
         free(staged);
-        snprintf(why, TRANSPORT_WHY, "the OpenCL below cannot create an object of %ux%ux%u texels, format %s",
-                 desc->width, desc->height, desc->depth, desc->format ? desc->format->name : "bytes");
-        return status;
+        return transport_refuse(why, status, "the OpenCL below cannot create an object of %ux%ux%u texels, format %s",
+                                desc->width, desc->height, desc->depth, desc->format ? desc->format->name : "bytes");
     }
     staged->pinning = &state->pinning;
     staged->lends = true;

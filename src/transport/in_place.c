@@ -15,7 +15,6 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* What a context keeps. */
@@ -113,20 +112,15 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     const struct host_memory memory = host_memory_of_context(request->context);
     const struct converter *converter;
     enum image_storage storage;
-    if (!memory.in_place) {
-        snprintf(why, TRANSPORT_WHY, "%s", memory.why);
-        return CL_INVALID_OPERATION;
-    }
+    if (!memory.in_place)
+        return transport_refuse(why, CL_INVALID_OPERATION, "%s", memory.why);
     cl_int status = surface_storage(request->context, desc, &storage, &converter);
-    if (status != CL_SUCCESS || storage == STORED_OTHERWISE) {
-        snprintf(why, TRANSPORT_WHY, "the device converts texels of %s", desc->format->name);
-        return status == CL_SUCCESS ? CL_IMAGE_FORMAT_NOT_SUPPORTED : status;
-    }
+    if (status != CL_SUCCESS || storage == STORED_OTHERWISE)
+        return transport_refuse(why, status == CL_SUCCESS ? CL_IMAGE_FORMAT_NOT_SUPPORTED : status,
+                                "the device converts texels of %s", desc->format->name);
     struct in_place *t = calloc(1, sizeof(*t));
-    if (!t) {
-        snprintf(why, TRANSPORT_WHY, "no memory for the object's record");
-        return CL_OUT_OF_HOST_MEMORY;
-    }
+    if (!t)
+        return transport_refuse(why, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
     struct staged *staged = &t->staged;
     t->state = request->state;
     staged->base = (struct transfer){
@@ -142,10 +136,9 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
         *made = &staged->base;
         return CL_SUCCESS;
     }
-    snprintf(why, TRANSPORT_WHY, "the OpenCL below does not create such an object in host memory (%s)",
-             cl_error_name(status));
     staged_destroy(&staged->base);
-    return status;
+    return transport_refuse(why, status, "the OpenCL below does not create such an object in host memory (%s)",
+                            cl_error_name(status));
 }
 
 /* ---- acquire ---- */

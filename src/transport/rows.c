@@ -235,8 +235,7 @@ static cl_int share(struct rows_object *o, const struct transfer_request *reques
         return CL_SUCCESS;
     put_rows(o->state, o->rows);
     o->rows = NULL;
-    snprintf(why, VULKAN_WHY, "the OpenCL below creates no image: error %d", status);
-    return status;
+    return transport_refuse(why, status, "the OpenCL below creates no image: error %d", status);
 }
 
 /* What the device imports comes first: it is the device's own memory. Host memory needs no import, and may be another
@@ -250,26 +249,23 @@ static cl_int share_best(struct rows_object *o, const struct transfer_request *r
     enum image_storage storage;
     const bool same = gpu_same(&o->state->gpu.gpu, &o->at.image.memory.gpu);
     const cl_uint alignment = pitch_alignment(&o->state->gpu);
-    char reason[VULKAN_WHY] = "no kind of memory that may be used is shared by both devices";
     cl_int status = surface_storage(request->context, desc, &storage, &converter);
-    if (status != CL_SUCCESS || (memory.in_place && storage == STORED_BY_CONVERTER)) {
-        snprintf(why, TRANSPORT_WHY, "the processor converts texels of %s", desc->format->name);
-        return status == CL_SUCCESS ? CL_IMAGE_FORMAT_NOT_SUPPORTED : status;
-    }
+    if (status != CL_SUCCESS || (memory.in_place && storage == STORED_BY_CONVERTER))
+        return transport_refuse(why, status == CL_SUCCESS ? CL_IMAGE_FORMAT_NOT_SUPPORTED : status,
+                                "the processor converts texels of %s", desc->format->name);
     const enum view view = storage != STORED_AS_DECLARED                                     ? VIEW_COPY
                            : memory.in_place                                                 ? VIEW_IN_PLACE
                            : alignment && desc->kind == SURFACE_IMAGE_2D && desc->depth == 1 ? VIEW_OF_BUFFER
                                                                                              : VIEW_COPY;
-    status = CL_INVALID_OPERATION;
+    status =
+        transport_refuse(why, CL_INVALID_OPERATION, "no kind of memory that may be used is shared by both devices");
     for (unsigned i = 0; i < VULKAN_ROWS_KINDS && status != CL_SUCCESS; i++) {
         const bool as_image = storage == STORED_AS_DECLARED && !o->state->gpu.linear,
                    imports =
                        same && (o->state->gpu.imports >> order[i] & 1) && (order[i] != VULKAN_ROWS_IMAGE || as_image);
         if ((order[i] == VULKAN_ROWS_HOST || imports) && (o->state->kinds >> order[i] & 1))
-            status = share(o, request, order[i], view, alignment, reason);
+            status = share(o, request, order[i], view, alignment, why);
     }
-    if (status != CL_SUCCESS)
-        snprintf(why, TRANSPORT_WHY, "%s", reason);
     return status;
 }
 
@@ -286,16 +282,13 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     struct state *state = request->state;
     if (!side)
         return CL_INVALID_OPERATION;
-    if (desc->kind == SURFACE_BUFFER || state->gpu.count != 1) {
-        snprintf(why, TRANSPORT_WHY, "%s",
-                 state->gpu.count == 1 ? "buffers are not copied" : "the context has several OpenCL devices");
-        return CL_INVALID_OPERATION;
-    }
+    if (desc->kind == SURFACE_BUFFER || state->gpu.count != 1)
+        return transport_refuse(why, CL_INVALID_OPERATION, "%s",
+                                state->gpu.count == 1 ? "buffers are not copied"
+                                                      : "the context has several OpenCL devices");
     struct rows_object *o = calloc(1, sizeof(*o));
-    if (!o) {
-        snprintf(why, TRANSPORT_WHY, "no memory for the object's record");
-        return CL_OUT_OF_HOST_MEMORY;
-    }
+    if (!o)
+        return transport_refuse(why, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
     o->base = (struct transfer){.transport = &rows_transport, .surface = request->surface, .left_out = true};
     o->state = state;
     o->side = side;
@@ -351,29 +344,25 @@ static bool copy_back(const struct rows_object *o, const struct vulkan_move *mov
 
 static bool move(const struct handover *handover, bool back)
 {
-    enum { AT_ONCE = 64 };
     const struct rows_object *first = object_of(handover->transfers[0]);
-    struct vulkan_move moves[AT_ONCE];
+    struct vulkan_move moves[VULKAN_AT_ONCE];
     char why[VULKAN_WHY] = "";
-    bool all = true;
-    for (cl_uint i = 0, count = 0; i < handover->count && all; i++) {
+    for (cl_uint i = 0; i < handover->count; i++) {
         const struct rows_object *o = object_of(handover->transfers[i]);
-        moves[count++] = (struct vulkan_move){.name = o->rows->at.rows,
-                                              .layout = o->at.native.layout,
-                                              .family = o->at.native.family,
-                                              .image = o->at.native.image,
-                                              .aspect = vulkan_aspect(&o->base.surface.desc),
-                                              .level = o->at.native.level,
-                                              .layer = o->at.native.layer,
-                                              .row_texels = o->row_texels};
-        if (count < AT_ONCE && i + 1 < handover->count)
-            continue;
-        all = back ? copy_back(first, moves, count, why) : first->side->move_rows(moves, count, false, why);
-        count = 0;
+        moves[i] = (struct vulkan_move){.name = o->rows->at.rows,
+                                        .layout = o->at.native.layout,
+                                        .family = o->at.native.family,
+                                        .image = o->at.native.image,
+                                        .aspect = vulkan_aspect(&o->base.surface.desc),
+                                        .level = o->at.native.level,
+                                        .layer = o->at.native.layer,
+                                        .row_texels = o->row_texels};
     }
-    if (!all)
+    const bool done = back ? copy_back(first, moves, handover->count, why)
+                           : first->side->move_rows(moves, handover->count, false, why);
+    if (!done)
         log_write(LOG_ERROR, "Vulkan does not copy all images %s: %s", back ? "back to Direct3D" : "for OpenCL", why);
-    return all;
+    return done;
 }
 
 /* Takes the memory that OpenCL still has, and waits. What it holds does not matter. */

@@ -8,9 +8,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-static const struct mapped_surface no_place;
-static const struct aligned_memory no_memory;
-
 static const struct staging_ops *ops(const struct staged *staged)
 {
     return staged->base.surface.api->staging;
@@ -164,7 +161,7 @@ static void forget_copy(struct staged *staged)
     struct surface *surface = &staged->base.surface;
     surface->staging = NULL;
     surface->staging_padding = surface->staging_offset = 0;
-    staged->place = no_place;
+    staged->place = (struct mapped_surface){NULL, 0, 0};
     staged->failed = false;
 }
 
@@ -185,7 +182,7 @@ static bool give_to_pool(struct staged *staged, struct aligned_memory *rows)
     if (!serves || !pool_give(staged->pool, &given))
         return false;
     forget_copy(staged);
-    *rows = no_memory;
+    *rows = (struct aligned_memory){NULL, NULL, NULL};
     return true;
 }
 
@@ -194,7 +191,7 @@ static void lend(const struct handover *handover)
 {
     for (cl_uint i = 0; i < handover->count; i++) {
         struct staged *staged = staged_of(handover->transfers[i]);
-        struct aligned_memory none = no_memory;
+        struct aligned_memory none = {NULL, NULL, NULL};
         if (!staged->lends)
             continue;
         if (staged->failed)

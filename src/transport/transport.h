@@ -10,6 +10,7 @@
 
 #include "d3d/d3d.h"
 #include "handles/event_list.h"
+#include "log.h"
 
 #include <CL/cl.h>
 #include <stdatomic.h>
@@ -115,6 +116,9 @@ struct transport {
      * application's queue. Its own commands have ended. */
     void (*undo)(const struct handover *handover);
 };
+
+/* For `create`: writes a reason, of VULKAN_WHY bytes at most, and returns the code. */
+cl_int transport_refuse(char *why, cl_int status, const char *format, ...) LOG_FORMAT(3, 4);
 
 extern const struct transport vulkan_transport, rows_transport, in_place_transport, host_transport;
 

@@ -3,7 +3,9 @@
 #include "log.h"
 #include "os/os.h"
 #include "settings.h"
+#include "vulkan_layer/vulkan.h"
 
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +130,15 @@ static void note_method(struct transports *transports, const char *call, struct 
     snprintf(last_method, sizeof(last_method), "%s%s%s%s%s%s", chosen->title, made->method ? ": " : "",
              made->method ? made->method : "", why[0] ? "; no better method: " : "", why, reasons);
     log_write(before == method ? LOG_DEBUG : LOG_INFO, "%s: the object's transport: %s", call, last_method);
+}
+
+cl_int transport_refuse(char *why, cl_int status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, VULKAN_WHY, format, arguments);
+    va_end(arguments);
+    return status;
 }
 
 cl_int transports_create(struct transports *transports, const struct transfer_request *request, struct transfer **made)

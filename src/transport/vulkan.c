@@ -41,35 +41,28 @@ static bool takes_part(const struct vulkan_object *o, bool back)
     return !o->moved && o->imported && o->at.native.image && o->passed == back;
 }
 
-/* Passes the images of one device. Images that Vulkan does not pass back are tried again later. */
+/* Passes the images of a part of a list, as vulkan_for_devices gives it. Images that Vulkan does not pass back are tried
+ * again later. */
 static bool pass(const struct handover *handover, bool back)
 {
-    enum { AT_ONCE = 64 };
-    struct vulkan_object *some[AT_ONCE];
-    struct vulkan_move moves[AT_ONCE];
+    struct vulkan_object *some[VULKAN_AT_ONCE];
+    struct vulkan_move moves[VULKAN_AT_ONCE];
     char why[VULKAN_WHY] = "";
     unsigned count = 0;
-    bool all = true;
     for (cl_uint i = 0; i < handover->count; i++) {
         struct vulkan_object *o = vulkan_object(handover->transfers[i]);
-        if (takes_part(o, back)) {
-            const struct native_place *place = &o->at.native;
-            some[count] = o;
-            moves[count++] =
-                (struct vulkan_move){.name = place->image, .layout = place->layout, .family = place->family};
-        }
-        if (count == 0 || (count < AT_ONCE && i + 1 < handover->count))
+        const struct native_place *place = &o->at.native;
+        if (!takes_part(o, back))
             continue;
-        const bool done = some[0]->side->pass(moves, count, back, why);
-        for (unsigned k = 0; k < count && done; k++)
-            some[k]->passed = !back;
-        if (!done)
-            log_write(LOG_ERROR, "Vulkan does not pass all images %s: %s", back ? "back to Direct3D" : "to OpenCL",
-                      why);
-        all = done && all;
-        count = 0;
+        some[count] = o;
+        moves[count++] = (struct vulkan_move){.name = place->image, .layout = place->layout, .family = place->family};
     }
-    return all;
+    const bool done = !count || some[0]->side->pass(moves, count, back, why);
+    for (unsigned i = 0; i < count && done; i++)
+        some[i]->passed = !back;
+    if (!done)
+        log_write(LOG_ERROR, "Vulkan does not pass all images %s: %s", back ? "back to Direct3D" : "to OpenCL", why);
+    return done;
 }
 
 /* ---- creation ---- */
@@ -114,15 +107,12 @@ static cl_int create(const struct transfer_request *request, struct transfer **m
     if (!side)
         return CL_INVALID_OPERATION;
     cl_int status = surface_storage(request->context, desc, &storage, &converter);
-    if (status != CL_SUCCESS || storage != STORED_AS_DECLARED) { /* an emulated format has other bytes in OpenCL */
-        snprintf(why, TRANSPORT_WHY, "a device of the context lacks the format %s", desc->format->name);
-        return status == CL_SUCCESS ? CL_IMAGE_FORMAT_NOT_SUPPORTED : status;
-    }
+    if (status != CL_SUCCESS || storage != STORED_AS_DECLARED) /* an emulated format has other bytes in OpenCL */
+        return transport_refuse(why, status == CL_SUCCESS ? CL_IMAGE_FORMAT_NOT_SUPPORTED : status,
+                                "a device of the context lacks the format %s", desc->format->name);
     struct vulkan_object *o = calloc(1, sizeof(*o));
-    if (!o) {
-        snprintf(why, TRANSPORT_WHY, "no memory for the object's record");
-        return CL_OUT_OF_HOST_MEMORY;
-    }
+    if (!o)
+        return transport_refuse(why, CL_OUT_OF_HOST_MEMORY, "no memory for the object's record");
     o->base = (struct transfer){.transport = &vulkan_transport, .surface = request->surface};
     o->context = request->state;
     o->flags = request->flags;
@@ -145,7 +135,7 @@ bool vulkan_for_devices(const struct handover *handover, bool (*act)(const struc
     bool all = true;
     for (cl_uint first = 0, end; first < handover->count; first = end) {
         struct transfer *const *transfers = handover->transfers + first;
-        for (end = first + 1; end < handover->count; end++)
+        for (end = first + 1; end < handover->count && end - first < VULKAN_AT_ONCE; end++)
             if (handover->transfers[end]->surface.device != transfers[0]->surface.device)
                 break;
         all = act(&(struct handover){handover->api, transfers, end - first}) && all;

@@ -6,7 +6,6 @@
 #include "transport/vulkan_object.h"
 
 #include <CL/cl_ext.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- what the devices can ---- */
@@ -115,10 +114,8 @@ cl_int vulkan_import(struct vulkan_object *o, const struct transfer_request *req
     const char *reason = why_not(o, image);
     int32_t file = -1;
     cl_int status = CL_SUCCESS;
-    if (reason) {
-        snprintf(why, VULKAN_WHY, "%s", reason);
-        return CL_INVALID_OPERATION;
-    }
+    if (reason)
+        return transport_refuse(why, CL_INVALID_OPERATION, "%s", reason);
     if (!o->side->export(memory->memory, &file, why))
         return CL_INVALID_OPERATION;
     const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR, (cl_mem_properties)file, 0};
@@ -141,8 +138,8 @@ cl_int vulkan_import(struct vulkan_object *o, const struct transfer_request *req
     else
         o->side->close((uint64_t)file);
     o->whole = NULL;
-    snprintf(why, VULKAN_WHY, "the OpenCL below did not import the memory: error %d", status);
-    return status < 0 ? status : CL_OUT_OF_RESOURCES;
+    return transport_refuse(why, status < 0 ? status : CL_OUT_OF_RESOURCES,
+                            "the OpenCL below did not import the memory: error %d", status);
 }
 
 /* ---- parts of buffers ---- */

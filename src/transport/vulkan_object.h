@@ -49,7 +49,8 @@ static inline struct vulkan_object *vulkan_object(struct transfer *transfer)
 
 /* ---- vulkan.c ---- */
 
-/* Calls `act` for each part of the list that has one device. */
+/* Calls `act` for each part of the list that has one device and at most VULKAN_AT_ONCE objects. */
+enum { VULKAN_AT_ONCE = 64 };
 bool vulkan_for_devices(const struct handover *handover, bool (*act)(const struct handover *));
 
 /* ---- vulkan_place.c: checks that images match their surfaces ---- */

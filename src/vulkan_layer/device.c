@@ -24,6 +24,16 @@ const void *vulkan_chained(const void *chain, VkStructureType type)
     return each;
 }
 
+void *vulkan_link(const void *chain, VkStructureType type, VkLayerFunction function)
+{
+    static_assert(offsetof(VkLayerDeviceCreateInfo, function) == offsetof(VkLayerInstanceCreateInfo, function),
+                  "the loader's two structures begin in the same way");
+    const VkLayerDeviceCreateInfo *link = vulkan_chained(chain, type);
+    while (link && link->function != function)
+        link = vulkan_chained(link->pNext, type);
+    return (void *)(uintptr_t)link;
+}
+
 static bool is_enabled(const VkDeviceCreateInfo *info, const char *extension)
 {
     for (uint32_t i = 0; i < info->enabledExtensionCount; i++)
@@ -165,16 +175,6 @@ static void inspect(struct vulkan_device *device, const VkDeviceCreateInfo *info
 
 /* ---- creation and destruction ---- */
 
-static VkLayerDeviceCreateInfo *link_of(const VkDeviceCreateInfo *info, VkLayerFunction function)
-{
-    for (const VkBaseInStructure *each = info->pNext; each; each = each->pNext) {
-        const VkLayerDeviceCreateInfo *link = (const void *)each;
-        if (each->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO && link->function == function)
-            return (VkLayerDeviceCreateInfo *)(uintptr_t)link;
-    }
-    return NULL;
-}
-
 /* With the extensions for shared memory. */
 static VkResult create(const struct vulkan_device *device, PFN_vkCreateDevice create_next,
                        const VkDeviceCreateInfo *info, const VkAllocationCallbacks *allocator, VkDevice *made)
@@ -230,7 +230,9 @@ static void close_copier(struct vulkan_device *device)
 VKAPI_ATTR VkResult VKAPI_CALL vulkan_CreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
                                                    const VkAllocationCallbacks *allocator, VkDevice *made)
 {
-    VkLayerDeviceCreateInfo *link = link_of(info, VK_LAYER_LINK_INFO), *data = link_of(info, VK_LOADER_DATA_CALLBACK);
+    const VkStructureType type = VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO;
+    VkLayerDeviceCreateInfo *link = vulkan_link(info->pNext, type, VK_LAYER_LINK_INFO),
+                            *data = vulkan_link(info->pNext, type, VK_LOADER_DATA_CALLBACK);
     const struct vulkan_instance *instance = vulkan_instance_of(physical);
     struct vulkan_device *device = link && instance ? calloc(1, sizeof(*device)) : NULL;
     if (!device)

@@ -10,21 +10,12 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_function(VkDevice, co
 
 /* ---- instances ---- */
 
-static VkLayerInstanceCreateInfo *link_of(const VkInstanceCreateInfo *info)
-{
-    for (const VkBaseInStructure *each = info->pNext; each; each = each->pNext) {
-        const VkLayerInstanceCreateInfo *link = (const void *)each;
-        if (each->sType == VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO && link->function == VK_LAYER_LINK_INFO)
-            return (VkLayerInstanceCreateInfo *)(uintptr_t)link;
-    }
-    return NULL;
-}
-
 static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo *info,
                                                       const VkAllocationCallbacks *allocator, VkInstance *made)
 {
     const VkApplicationInfo *application = info->pApplicationInfo;
-    VkLayerInstanceCreateInfo *link = link_of(info);
+    VkLayerInstanceCreateInfo *link =
+        vulkan_link(info->pNext, VK_STRUCTURE_TYPE_LOADER_INSTANCE_CREATE_INFO, VK_LAYER_LINK_INFO);
     struct vulkan_instance *instance = link ? calloc(1, sizeof(*instance)) : NULL;
     if (!instance)
         return VK_ERROR_INITIALIZATION_FAILED;

@@ -56,9 +56,14 @@ static_assert(sizeof(void *) == 8, "handles are pointers: the host's side has 64
     X(CreateFence) X(DestroyFence) X(ResetFences) X(GetFenceStatus) X(WaitForFences)
 /* clang-format on */
 
+/* The first member of both. */
+struct vulkan_listed {
+    struct vulkan_listed *chain;
+    void *key; /* the loader's table, with which the handle, its physical devices and its queues begin */
+};
+
 struct vulkan_instance {
-    struct vulkan_instance *chain;
-    void *key; /* the loader's table, with which an instance and its physical devices begin */
+    struct vulkan_listed listed;
     VkInstance handle;
     bool usable; /* created for Vulkan 1.1 or later, which includes what the layer needs */
     PFN_vkGetInstanceProcAddr get;
@@ -71,8 +76,7 @@ enum vulkan_method { VULKAN_NONE, VULKAN_RECORD, VULKAN_MAPPED, VULKAN_EXPORT };
 
 /* Lives from vkCreateDevice to vkDestroyDevice. */
 struct vulkan_device {
-    struct vulkan_device *chain;
-    void *key; /* the loader's table, with which the device and its queues begin */
+    struct vulkan_listed listed;
     VkDevice handle;
     VkPhysicalDevice physical;
     const struct vulkan_instance *instance;
@@ -120,6 +124,8 @@ bool vulkan_layer_active(void);
 
 /* The structure of a type in a chain, or NULL. */
 const void *vulkan_chained(const void *chain, VkStructureType type);
+/* The loader's structure with that function in a chain, or NULL. `type` is its type for an instance or for a device. */
+void *vulkan_link(const void *chain, VkStructureType type, VkLayerFunction function);
 
 /* ---- records ---- */
 

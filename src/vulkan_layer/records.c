@@ -5,8 +5,7 @@
 
 os_mutex vulkan_lock = OS_MUTEX_INIT;
 
-static struct vulkan_instance *instances;
-static struct vulkan_device *devices;
+static struct vulkan_listed *instances, *devices;
 
 /* A chained hash table. A large game has some ten thousand images. */
 enum { BUCKETS = 8192 };
@@ -19,24 +18,40 @@ static void *key_of(const void *dispatchable)
     return *(void *const *)dispatchable;
 }
 
-struct vulkan_instance *vulkan_instance_of(const void *dispatchable)
+static void *find(struct vulkan_listed *const *list, const void *dispatchable)
 {
     os_lock(&vulkan_lock);
-    struct vulkan_instance *found = instances;
+    struct vulkan_listed *found = *list;
     while (found && found->key != key_of(dispatchable))
         found = found->chain;
     os_unlock(&vulkan_lock);
     return found;
 }
 
+static void add(struct vulkan_listed **list, struct vulkan_listed *one, const void *handle)
+{
+    one->key = key_of(handle);
+    os_lock(&vulkan_lock);
+    one->chain = *list;
+    *list = one;
+    os_unlock(&vulkan_lock);
+}
+
+static void remove_locked(struct vulkan_listed **list, const struct vulkan_listed *one)
+{
+    while (*list != one)
+        list = &(*list)->chain;
+    *list = one->chain;
+}
+
+struct vulkan_instance *vulkan_instance_of(const void *dispatchable)
+{
+    return find(&instances, dispatchable);
+}
+
 struct vulkan_device *vulkan_device_of(const void *dispatchable)
 {
-    os_lock(&vulkan_lock);
-    struct vulkan_device *found = devices;
-    while (found && found->key != key_of(dispatchable))
-        found = found->chain;
-    os_unlock(&vulkan_lock);
-    return found;
+    return find(&devices, dispatchable);
 }
 
 bool vulkan_layer_active(void)
@@ -49,30 +64,19 @@ bool vulkan_layer_active(void)
 
 void vulkan_instance_add(struct vulkan_instance *instance)
 {
-    instance->key = key_of(instance->handle);
-    os_lock(&vulkan_lock);
-    instance->chain = instances;
-    instances = instance;
-    os_unlock(&vulkan_lock);
+    add(&instances, &instance->listed, instance->handle);
 }
 
 void vulkan_instance_remove(struct vulkan_instance *instance)
 {
-    struct vulkan_instance **place = &instances;
     os_lock(&vulkan_lock);
-    while (*place != instance)
-        place = &(*place)->chain;
-    *place = instance->chain;
+    remove_locked(&instances, &instance->listed);
     os_unlock(&vulkan_lock);
 }
 
 void vulkan_device_add(struct vulkan_device *device)
 {
-    device->key = key_of(device->handle);
-    os_lock(&vulkan_lock);
-    device->chain = devices;
-    devices = device;
-    os_unlock(&vulkan_lock);
+    add(&devices, &device->listed, device->handle);
 }
 
 /* Memory that transports hold is leaked with its bytes: without the device it cannot be freed. */
@@ -100,12 +104,9 @@ static void drop_records_locked(const struct vulkan_device *device)
 
 void vulkan_device_remove(struct vulkan_device *device)
 {
-    struct vulkan_device **place = &devices;
     os_lock(&vulkan_lock);
     drop_records_locked(device);
-    while (*place != device)
-        place = &(*place)->chain;
-    *place = device->chain;
+    remove_locked(&devices, &device->listed);
     os_unlock(&vulkan_lock);
 }
 
